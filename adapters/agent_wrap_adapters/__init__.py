@@ -1,0 +1,1 @@
+"""The built-in adapters: one agent's format each, found through entry points."""

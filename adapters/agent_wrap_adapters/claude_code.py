@@ -1,0 +1,138 @@
+"""Claude Code: `claude -p PROMPT --output-format stream-json --verbose`.
+
+What is needed before the agent runs stands here; reading is loaded after.
+"""
+
+from __future__ import annotations
+
+from agent_wrap import Adapter, Prepared
+from agent_wrap_adapters.argv import Options, after_program, as_stdin, parse
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from typing import Any
+
+    from agent_wrap.events import Event
+
+_OPTIONS = Options(
+    one="--model --output-format --input-format --max-turns --max-budget-usd --agent "
+    "--agents --append-system-prompt --append-system-prompt-file --system-prompt "
+    "--system-prompt-file --debug-file --effort --fallback-model --json-schema "
+    "--max-thinking-tokens --thinking --name -n --permission-mode --plugin-dir "
+    "--permission-prompt-tool --session-id --setting-sources --settings",
+    maybe="--resume -r --debug -d --from-pr --worktree -w --remote --teleport",
+    several="--allowedTools --allowed-tools --disallowedTools --disallowed-tools "
+    "--tools --add-dir --mcp-config --betas --file",
+)
+_SUBCOMMANDS = (
+    "agents",
+    "auth",
+    "auto-mode",
+    "config",
+    "doctor",
+    "install",
+    "mcp",
+    "migrate-installer",
+    "plugin",
+    "plugins",
+    "project",
+    "remote-control",
+    "setup-token",
+    "ultrareview",
+    "update",
+    "upgrade",
+)
+_ASKS_ONLY = ("-h", "--help", "-v", "--version")
+
+
+class ClaudeCode(Adapter):
+    """Reads Claude Code's stream-json, whole and partial messages."""
+
+    programs = frozenset({"claude", "claude-code"})
+    versions_checked = ("2.1.197", "2.1.332")
+    gives = (
+        "text, thinking, tools, sub-agents' tools, model, tokens and cost of the run "
+        "(of each message only with --include-partial-messages); turns are API calls"
+    )
+
+    def __init__(self) -> None:
+        from agent_wrap_adapters.claude_stream import ClaudeStream
+
+        self._stream = ClaudeStream()
+
+    def feed(self, event: dict[str, Any]) -> Iterator[Event]:
+        """Give the facts that one line states."""
+        return self._stream.feed(event)
+
+    @classmethod
+    def recognises(cls, event: dict[str, Any]) -> bool:
+        """Tell Claude Code's `init` from those of the formats made after it."""
+        if event.get("type") != "system" or event.get("subtype") != "init":
+            return False
+        if "claude_code_version" in event:
+            return True
+        qwen, droid = "qwen_code_version" in event, "reasoning_effort" in event
+        amp = "tools" in event and "model" not in event
+        cursor = "apiKeySource" in event and "tools" not in event
+        return "session_id" in event and not (qwen or droid or amp or cursor)
+
+    @classmethod
+    def prepare(cls, command: Sequence[str], prompt: str | None) -> Prepared:
+        """Ask for the stream where the command leaves the format open."""
+        words = list(command)
+        start = after_program(words, cls.programs)
+        found = parse(words, start, _OPTIONS)
+        told = _prompt_in(words, start) or next((w for _, w in found.operands), None)
+        prints = found.has("-p", "--print")
+        other_job = told in _SUBCOMMANDS and not prints
+        if other_job or found.has(*_ASKS_ONLY):
+            return Prepared(words)
+        stdin = None
+        if prompt is not None and told is None:
+            stdin = _as_input(prompt, found.value("--input-format"))
+        asked = told if prompt is None else prompt
+        added: list[str] = []
+        if not prints and asked is not None:
+            added.append("-p")
+        output = found.value("--output-format")
+        if output not in ("", "stream-json") or not (prints or added):
+            return Prepared(words, prompt=asked, stdin=stdin)
+        if not output:
+            added.extend(("--output-format", "stream-json"))
+        if not found.has("--verbose"):  # without it: an error, and no output at all
+            added.append("--verbose")
+        words[start:start] = added
+        return Prepared(words, prompt=asked, stdin=stdin, added=_phrases(added))
+
+    @classmethod
+    def model_from(cls, command: Sequence[str]) -> str:
+        """Give what `--model` says."""
+        start = after_program(command, cls.programs)
+        return parse(command, start, _OPTIONS).value("--model")
+
+
+def _prompt_in(words: list[str], start: int) -> str | None:
+    """Give the word after `-p`: a prompt, whatever options stand before."""
+    for at in range(start, len(words) - 1):
+        if words[at] in ("-p", "--print") and not words[at + 1].startswith("-"):
+            return words[at + 1]
+        if words[at] == "--":
+            break
+    return None
+
+
+def _as_input(prompt: str, input_format: str) -> bytes:
+    """Encode the prompt as the agent's stdin wants it."""
+    if input_format != "stream-json":
+        return as_stdin(prompt)
+    import json
+
+    content = [{"type": "text", "text": prompt}]
+    message = {"role": "user", "content": content}
+    return json.dumps({"type": "user", "message": message}).encode() + b"\n"
+
+
+def _phrases(added: list[str]) -> list[str]:
+    """Join an option and its value to one phrase."""
+    return " ".join(added).replace(" -", "\n-").split("\n")

@@ -1,0 +1,146 @@
+"""What Claude Code prints with `--output-format stream-json --verbose`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from agent_wrap.events import (
+    ApprovalAsked,
+    Event,
+    InteractionResolved,
+    Notice,
+    TextDelta,
+    ThinkingDelta,
+)
+from agent_wrap.shapes import get_dict, get_text
+from agent_wrap_adapters.claude_result import Results
+from agent_wrap_adapters.claude_system import System
+from agent_wrap_adapters.claude_tasks import Tasks
+from agent_wrap_adapters.stream_json import StreamJson, blocks, unknown, usage_of
+
+_SILENT_PARTS = ("content_block_start", "content_block_stop", "message_stop", "ping")
+
+
+class ClaudeStream(StreamJson):
+    """Reads Claude Code's lines; one instance a run."""
+
+    silent = frozenset(
+        {
+            "auth_status",
+            "keep_alive",
+            "prompt_suggestion",
+            "tool_progress",
+            "tool_use_summary",
+        }
+    )
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._tasks = Tasks()
+        self._results = Results()
+        self._streaming: dict[str, Any] = {}
+        self._settled = ""
+        self._asked: set[str] = set()
+        self.types |= {
+            "system": System(self._tasks).read,
+            "stream_event": self._stream_event,
+            "result": self._results.read,
+            "control_request": self._control_request,
+            "control_response": self._control_response,
+            "control_cancel_request": self._control_cancelled,
+            "rate_limit_event": _rate_limit,
+        }
+
+    def is_notice(self, event: dict[str, Any], message: dict[str, Any]) -> bool:
+        """Tell API errors printed as if the model had spoken."""
+        synthetic = get_text(message, "model") == "<synthetic>"
+        return synthetic or event.get("is_api_error_message") is True
+
+    def notice(self, message: dict[str, Any]) -> Iterator[Event]:
+        """Keep such a text for the end of the run."""
+        text = "\n".join(get_text(block, "text") for block in blocks(message)).strip()
+        if text:
+            self._results.said = text
+            yield Notice(text)
+
+    def usage(self, message: dict[str, Any], message_id: str) -> Iterator[Event]:
+        """Read the usage of `message_start`: its output is a placeholder."""
+        figures = get_dict(message, "usage")
+        if figures and message_id != self._settled:
+            yield usage_of(figures, message_id, final=False)
+
+    def user(self, event: dict[str, Any]) -> Iterator[Event]:
+        """Read tool results; they close foreground tasks too."""
+        yield from super().user(event)
+        yield from self._tasks.tool_finished(event)
+
+    def user_text(self, event: dict[str, Any], text: str) -> Iterator[Event]:
+        """Read replayed prompts and the mark of an interruption."""
+        if text.startswith("[Request interrupted"):
+            self._results.said = text
+            yield Notice(text)
+        else:
+            yield from super().user_text(event, text)
+
+    def _stream_event(self, event: dict[str, Any]) -> Iterator[Event]:
+        """Read partial messages: their text comes whole in `assistant` as well."""
+        if get_text(event, "parent_tool_use_id"):
+            return
+        part = get_dict(event, "event")
+        kind = get_text(part, "type")
+        message_id = get_text(self._streaming, "id")
+        if kind == "message_start":
+            self._streaming = get_dict(part, "message")
+        elif kind == "content_block_delta":
+            delta = get_dict(part, "delta")
+            if text := get_text(delta, "text"):
+                yield TextDelta(text, message_id)
+            elif text := get_text(delta, "thinking"):
+                yield ThinkingDelta(text, message_id)
+        elif kind == "message_delta":
+            told = get_dict(part, "usage").items()
+            figures = {key: value for key, value in told if value is not None}
+            if figures and message_id:
+                self._settled = message_id
+                started = get_dict(self._streaming, "usage")
+                yield usage_of(started | figures, message_id)
+        elif kind not in _SILENT_PARTS:
+            yield unknown(kind, "stream_event/")
+
+    def _control_request(self, event: dict[str, Any]) -> Iterator[Event]:
+        request = get_dict(event, "request")
+        subtype = get_text(request, "subtype")
+        request_id = get_text(event, "request_id")
+        if subtype == "can_use_tool":
+            self._asked.add(request_id)
+            yield ApprovalAsked(
+                request_id,
+                get_text(request, "tool_name"),
+                get_dict(request, "input"),
+                get_text(request, "tool_use_id"),
+            )
+        else:
+            yield unknown(subtype, "control_request/")
+
+    def _control_response(self, event: dict[str, Any]) -> Iterator[Event]:
+        """Read an answer of ours that is echoed; the agent's own state no facts."""
+        response = get_dict(event, "response")
+        request_id = get_text(response, "request_id")
+        if request_id in self._asked:
+            self._asked.discard(request_id)
+            behavior = get_text(get_dict(response, "response"), "behavior")
+            allowed = behavior == "allow"
+            yield InteractionResolved(request_id, "approved" if allowed else "denied")
+
+    def _control_cancelled(self, event: dict[str, Any]) -> Iterator[Event]:
+        request_id = get_text(event, "request_id")
+        if request_id in self._asked:
+            self._asked.discard(request_id)
+            yield InteractionResolved(request_id, "cancelled")
+
+
+def _rate_limit(event: dict[str, Any]) -> Iterator[Event]:
+    status = get_text(get_dict(event, "rate_limit_info"), "status")
+    if status not in ("", "allowed"):
+        yield Notice(f"rate limit: {status}")

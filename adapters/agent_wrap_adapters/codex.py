@@ -1,0 +1,107 @@
+"""Codex: `codex exec --json PROMPT`, and the lines of `codex app-server`.
+
+What is needed before the agent runs stands here; reading is loaded after.
+"""
+
+from __future__ import annotations
+
+from agent_wrap import Adapter, Prepared
+from agent_wrap_adapters.argv import Arguments, Options, after_program, as_stdin, parse
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from typing import Any
+
+    from agent_wrap.events import Event
+
+_OPTIONS = Options(
+    one="-m --model -c --config -p --profile -s --sandbox -C --cd -o --enable "
+    "--disable --output-last-message --output-schema --color --add-dir -a "
+    "--local-provider --ask-for-approval --remote --base --commit --title",
+    several="-i --image",
+)
+_EXEC = ("exec", "e")
+_JSON = ("--json", "--experimental-json")
+
+
+class Codex(Adapter):
+    """Reads `codex exec --json`; lines of the app-server's JSON-RPC as well."""
+
+    programs = frozenset({"codex"})
+    versions_checked = ("0.98.0", "0.171.0")
+    gives = (
+        "text, reasoning summaries, tools, tokens of the thread (sub-agents' not); no "
+        "model, no tokens of a message; turns are messages of the assistant"
+    )
+
+    def __init__(self) -> None:
+        from agent_wrap_adapters.codex_app_server import AppServerStream
+        from agent_wrap_adapters.codex_exec import ExecStream
+
+        self._exec = ExecStream()
+        self._app_server = AppServerStream()
+
+    def feed(self, event: dict[str, Any]) -> Iterator[Event]:
+        """Give the facts that one line states."""
+        if "type" not in event and _is_rpc(event):
+            return self._app_server.feed(event)
+        return self._exec.feed(event)
+
+    @classmethod
+    def recognises(cls, event: dict[str, Any]) -> bool:
+        """Tell Codex by the start of a thread, or by the app-server's greeting."""
+        if event.get("type") == "thread.started":
+            return isinstance(event.get("thread_id"), str)
+        params, result = event.get("params"), event.get("result")
+        if event.get("method") == "thread/started":
+            return isinstance(params, dict) and "thread" in params
+        return isinstance(result, dict) and "codexHome" in result
+
+    @classmethod
+    def prepare(cls, command: Sequence[str], prompt: str | None) -> Prepared:
+        """Ask `codex exec` for JSON lines; a given prompt goes in by stdin."""
+        words = list(command)
+        found = parse(words, after_program(words, cls.programs), _OPTIONS)
+        if not found.operands or found.operands[0][1] not in _EXEC:
+            return Prepared(words)
+        flag_at, told = _exec_operands(found)
+        stdin = None
+        if prompt is not None and told in (None, "-"):
+            stdin = as_stdin(prompt)
+        if prompt is None and told != "-":
+            prompt = told
+        added = [] if found.has(*_JSON) else ["--json"]
+        words[flag_at:flag_at] = added
+        return Prepared(words, prompt=prompt, stdin=stdin, added=added)
+
+    @classmethod
+    def model_from(cls, command: Sequence[str]) -> str:
+        """Give what `--model` or `-c model=...` says."""
+        found = parse(command, after_program(command, cls.programs), _OPTIONS)
+        if model := found.value("--model", "-m"):
+            return model
+        for name in ("-c", "--config"):
+            for setting in reversed(found.given.get(name, [])):
+                key, _, value = setting.partition("=")
+                if key.strip() == "model":
+                    return value.strip().strip("\"'")
+        return ""
+
+
+def _is_rpc(event: dict[str, Any]) -> bool:
+    return "method" in event or (
+        "id" in event and ("result" in event or "error" in event)
+    )
+
+
+def _exec_operands(found: Arguments) -> tuple[int, str | None]:
+    """Give the place for a flag of `exec`, and the prompt among its operands."""
+    operands = found.operands[1:]
+    at = found.operands[0][0] + 1
+    if operands and operands[0][1] in ("resume", "review"):
+        at, resumes = operands[0][0] + 1, operands[0][1] == "resume"
+        operands = operands[1:]
+        if resumes and not found.has("--last"):
+            operands = operands[1:]  # the thread's id
+    return at, operands[0][1] if operands else None

@@ -1,0 +1,185 @@
+"""What `codex app-server` prints: JSON-RPC without its version, items in camelCase."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from agent_wrap.events import (
+    ApprovalAsked,
+    ElicitationAsked,
+    Event,
+    InteractionResolved,
+    Notice,
+    QuestionAsked,
+    RunFinished,
+    SessionStarted,
+    TextDelta,
+    ThinkingDelta,
+    TodoItem,
+    TodoUpdated,
+    ToolProgress,
+    Unknown,
+    Usage,
+)
+from agent_wrap.shapes import get_dict, get_dicts, get_text
+from agent_wrap_adapters.codex_exec import total_of
+from agent_wrap_adapters.codex_items import Items
+
+_SILENT = (  # beginnings of methods that state no facts
+    "account/",
+    "app/",
+    "codex/event/",
+    "fs/",
+    "fuzzyFileSearch/",
+    "hook/",
+    "item/fileChange/",
+    "item/plan/delta",
+    "item/reasoning/summaryPartAdded",
+    "mcpServer/",
+    "model/",
+    "rawResponseItem/",
+    "remoteControl/",
+    "skills/",
+    "thread/",
+    "windows",
+)
+_STEP = {"inProgress": "in_progress", "completed": "completed"}
+_WARNINGS = ("configWarning", "deprecationNotice", "warning", "guardianWarning")
+
+
+class AppServerStream:
+    """Reads the lines of one process: of its first thread, sub-agents' left out."""
+
+    def __init__(self) -> None:
+        self._items = Items()
+        self._thread = ""
+        self._total: Usage | None = None
+        self._finished = False
+        self._asked: set[str] = set()
+
+    def feed(self, event: dict[str, Any]) -> Iterator[Event]:
+        """Give the facts that one response, notification or request states."""
+        method, params = get_text(event, "method"), get_dict(event, "params")
+        if not method:
+            yield from self._response(event)
+        elif self._thread and get_text(params, "threadId") not in ("", self._thread):
+            return
+        elif "id" in event:
+            yield from self._request(method, str(event["id"]), params)
+        elif method in ("item/started", "item/completed"):
+            item = as_exec_item(get_dict(params, "item"))
+            started = method == "item/started"
+            yield from (self._items.started if started else self._items.completed)(item)
+        elif method.startswith("turn/"):
+            yield from self._turn(method, params)
+        else:
+            yield from self._notification(method, params)
+
+    def _response(self, event: dict[str, Any]) -> Iterator[Event]:
+        result = get_dict(event, "result")
+        if error := get_text(get_dict(event, "error"), "message"):
+            yield Notice(error)
+        yield from self._thread_started(result, get_text(result, "model"))
+
+    def _thread_started(self, said: dict[str, Any], model: str) -> Iterator[Event]:
+        thread = get_dict(said, "thread")
+        if self._thread or not thread:
+            return
+        self._thread = get_text(thread, "id")
+        yield SessionStarted(
+            session_id=self._thread,
+            model=model or get_text(thread, "model"),
+            cwd=get_text(thread, "cwd"),
+            agent_version=get_text(thread, "cliVersion"),
+        )
+
+    def _turn(self, method: str, params: dict[str, Any]) -> Iterator[Event]:
+        if method == "turn/started":
+            if self._finished:
+                yield SessionStarted()
+            self._finished = False
+        elif method == "turn/completed":
+            self._finished = True
+            turn = get_dict(params, "turn")
+            status = get_text(turn, "status")
+            ok = status == "completed"
+            message = get_text(get_dict(turn, "error"), "message")
+            message = (
+                "" if ok else message or f"the turn ended as {status or 'unknown'}"
+            )
+            yield RunFinished(ok, message, reason=status, totals=self._total)
+        elif method == "turn/plan/updated":
+            yield TodoUpdated(tuple(map(_step, get_dicts(params, "plan"))))
+        elif not method.startswith("turn/diff/"):
+            yield Unknown(method)
+
+    def _notification(self, method: str, params: dict[str, Any]) -> Iterator[Event]:
+        item_id = get_text(params, "itemId")
+        if method == "thread/started":
+            yield from self._thread_started(params, "")
+        elif method == "thread/tokenUsage/updated":
+            figures = get_dict(get_dict(params, "tokenUsage"), "total")
+            self._total = total_of({_snake(k): v for k, v in figures.items()})
+            if self._total is not None:
+                yield self._total
+        elif method == "item/agentMessage/delta":
+            yield TextDelta(get_text(params, "delta"), item_id)
+        elif method in ("item/reasoning/summaryTextDelta", "item/reasoning/textDelta"):
+            yield ThinkingDelta(get_text(params, "delta"), item_id)
+        elif method == "item/commandExecution/outputDelta":
+            yield ToolProgress(item_id, get_text(params, "delta"))
+        elif method == "error":
+            self._items.retried = True
+            yield Notice(get_text(get_dict(params, "error"), "message"))
+        elif method in _WARNINGS:
+            yield Notice(get_text(params, "summary") or get_text(params, "message"))
+        elif method == "serverRequest/resolved":
+            request_id = str(params.get("requestId"))
+            if request_id in self._asked:  # the line does not say what was decided
+                self._asked.discard(request_id)
+                yield InteractionResolved(request_id, "answered")
+        elif not method.startswith(_SILENT):
+            yield Unknown(method)
+
+    def _request(
+        self, method: str, request_id: str, params: dict[str, Any]
+    ) -> Iterator[Event]:
+        self._asked.add(request_id)
+        item_id = get_text(params, "itemId")
+        if method == "item/commandExecution/requestApproval":
+            args = {"command": get_text(params, "command")}
+            yield ApprovalAsked(request_id, "bash", args, item_id)
+        elif method == "item/fileChange/requestApproval":
+            args = {"reason": get_text(params, "reason")}
+            yield ApprovalAsked(request_id, "apply_patch", args, item_id)
+        elif method.endswith("requestApproval"):
+            yield ApprovalAsked(request_id, method.split("/")[1], params, item_id)
+        elif method == "item/tool/requestUserInput":
+            yield QuestionAsked(request_id, tuple(get_dicts(params, "questions")))
+        elif method == "mcpServer/elicitation/request":
+            yield ElicitationAsked(
+                request_id,
+                get_text(params, "serverName"),
+                get_text(params, "message"),
+                get_dict(params, "requestedSchema"),
+            )
+        else:
+            yield Unknown(method)
+
+
+def as_exec_item(item: dict[str, Any]) -> dict[str, Any]:
+    """Spell an item as `exec --json` does: `commandExecution`, `inProgress`, ..."""
+    spelt = {_snake(key): value for key, value in item.items()}
+    for key in ("type", "status"):
+        spelt[key] = _snake(get_text(item, key))
+    return spelt
+
+
+def _snake(name: str) -> str:
+    return "".join(f"_{c.lower()}" if c.isupper() else c for c in name)
+
+
+def _step(step: dict[str, Any]) -> TodoItem:
+    status: Any = _STEP.get(get_text(step, "status"), "pending")
+    return TodoItem(get_text(step, "step"), status)

@@ -1,0 +1,72 @@
+"""agent-wrap: run any coding agent and get a true dialog.jsonl.
+
+The public names are loaded when they are first used: what runs before the agent
+must not pay for what runs beside it (docs/adr/0002).
+"""
+
+from __future__ import annotations
+
+from agent_wrap.version import __version__
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from agent_wrap import events, shapes
+    from agent_wrap.adapter import Adapter, Prepared
+    from agent_wrap.api import Run, RunResult, arun, open_run, run
+    from agent_wrap.dialog_writer import DialogWriter
+    from agent_wrap.errors import (
+        AdapterError,
+        AgentWrapError,
+        ArchiveError,
+        DialogError,
+        SpawnError,
+        UsageError,
+    )
+
+_HOMES = {
+    "Adapter": "adapter",
+    "Prepared": "adapter",
+    "Run": "api",
+    "RunResult": "api",
+    "arun": "api",
+    "open_run": "api",
+    "run": "api",
+    "DialogWriter": "dialog_writer",
+    "AdapterError": "errors",
+    "AgentWrapError": "errors",
+    "ArchiveError": "errors",
+    "DialogError": "errors",
+    "SpawnError": "errors",
+    "UsageError": "errors",
+}
+_MODULES = ("events", "shapes")
+
+__all__ = [
+    "Adapter",
+    "AdapterError",
+    "AgentWrapError",
+    "ArchiveError",
+    "DialogError",
+    "DialogWriter",
+    "Prepared",
+    "Run",
+    "RunResult",
+    "SpawnError",
+    "UsageError",
+    "__version__",
+    "arun",
+    "events",
+    "open_run",
+    "run",
+    "shapes",
+]
+
+
+def __getattr__(name: str) -> object:
+    from importlib import import_module
+
+    if name in _MODULES:
+        return import_module(f"agent_wrap.{name}")
+    if name in _HOMES:
+        return getattr(import_module(f"agent_wrap.{_HOMES[name]}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,119 @@
+"""What an adapter is: one method that turns native events into facts.
+
+An adapter is pure: no clock, no file, no process, no event loop. It is called from
+one thread, one line after the other, and never raises its way out of a run: what it
+raises becomes `Unparsed` and is counted. Loaded before the agent runs, so this
+module imports nothing that costs time.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from typing import Any, ClassVar, Literal, Protocol
+
+    from agent_wrap.events import Event
+
+    class Feeds(Protocol):
+        """The one thing that an adapter must do."""
+
+        def feed(self, event: dict[str, Any]) -> Iterator[Event]:
+            """Give the facts that one native event states, in order."""
+            ...
+
+
+class Prepared:
+    """A command made ready for a run.
+
+    `command` is what is executed; `stdin` what the agent reads (None: nothing);
+    `prompt` what it was asked, where that is known; `added` what was changed, one
+    phrase each, to be said on stderr.
+    """
+
+    def __init__(
+        self,
+        command: Sequence[str],
+        *,
+        prompt: str | None = None,
+        stdin: bytes | None = None,
+        environment: dict[str, str] | None = None,
+        added: Sequence[str] = (),
+    ) -> None:
+        self.command = list(command)
+        self.prompt = prompt
+        self.stdin = stdin
+        self.environment = environment or {}
+        self.added = list(added)
+
+
+class Adapter:
+    """Base class of adapters. Only `feed` has to be written."""
+
+    programs: ClassVar[frozenset[str]] = frozenset()
+    """Base names of the programs (and npm packages) that speak this format."""
+
+    reads: ClassVar[Literal["json", "text"]] = "json"
+    """`text`: every line goes to `feed_text`, JSON or not."""
+
+    two_way: ClassVar[bool] = False
+    """True: the agent is spoken to over its stdin (`start`, `Send`, `answer`)."""
+
+    promises_final_event: ClassVar[bool] = True
+    """True: an exit without `RunFinished` is an error, even with code 0."""
+
+    result_grace: ClassVar[float] = 10.0
+    """Seconds that the process may live on after `RunFinished`."""
+
+    versions_checked: ClassVar[tuple[str, ...]] = ()
+    """Versions of the agent whose recordings are among the tests."""
+
+    gives: ClassVar[str] = ""
+    """What the stream tells and what it does not, one line for people."""
+
+    def feed(self, event: dict[str, Any]) -> Iterator[Event]:
+        """Give the facts that one native event states, in order.
+
+        Yield nothing for an event that is known and says nothing; yield `Unknown`
+        for a type that is not known.
+        """
+        raise NotImplementedError
+
+    def feed_text(self, line: str) -> Iterator[Event]:
+        """Read a line that is no JSON object. Default: noise."""
+        return iter(())
+
+    def start(self) -> Iterator[Event]:
+        """Before the first line: what a two-way agent is sent."""
+        return iter(())
+
+    def pause(self) -> Iterator[Event]:
+        """The stream went quiet: give what is held only for a nicer grouping."""
+        return iter(())
+
+    def close(self) -> Iterator[Event]:
+        """End of the stream: give what was held back."""
+        return iter(())
+
+    def answer(self, interaction_id: str, resolution: str) -> Iterator[Event]:
+        """Tell a two-way agent what was decided on something it asked."""
+        return iter(())
+
+    @classmethod
+    def recognises(cls, event: dict[str, Any]) -> bool:
+        """Is this native event one that only this format has?"""
+        return False
+
+    @classmethod
+    def prepare(cls, command: Sequence[str], prompt: str | None) -> Prepared:
+        """Make a command of this agent ready: missing flags, the prompt's way in.
+
+        Called only for programs named in `programs`. With `prompt` None, find the
+        prompt in the command where it is there.
+        """
+        return Prepared(command, prompt=prompt)
+
+    @classmethod
+    def model_from(cls, command: Sequence[str]) -> str:
+        """Give the model that the command names, or an empty string."""
+        return ""

@@ -1,0 +1,147 @@
+"""Putting a run's record together: which adapter, which dialog, which clocks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from agent_wrap import registry
+from agent_wrap.adapter import Adapter
+from agent_wrap.clocks import Clocks
+from agent_wrap.dialog import Dialog
+from agent_wrap.echo import Echo
+from agent_wrap.entries import UNKNOWN, Entry
+from agent_wrap.errors import AdapterError
+from agent_wrap.events import Event
+from agent_wrap.launch import Plan
+from agent_wrap.reader import Detection, Reader
+from agent_wrap.recorder import Recorder, Watcher
+from agent_wrap.writer import Archive
+
+
+class Assembly:
+    """A recorder made for a plan. `broken` is set when the adapter cannot be loaded."""
+
+    def __init__(
+        self, plan: Plan, archive: Archive, *, started: float, spawned: float
+    ) -> None:
+        self.plan = plan
+        self.broken: AdapterError | None = None
+        adapter = self._load()
+        settings = plan.settings
+        grace = settings.result_grace
+        self.clocks = Clocks(
+            started=started,
+            spawned=spawned,
+            timeout=settings.timeout,
+            first_output=settings.first_output_timeout,
+            idle=settings.idle_timeout,
+            result_grace=(adapter or Adapter).result_grace if grace is None else grace,
+        )
+        self.dialog = Dialog(
+            # Without a daemon nobody else can tell the task: nothing to wait for.
+            task=settings.task or ("" if settings.daemon_socket else UNKNOWN),
+            cwd=plan.cwd,
+            model=plan.model,
+            agent=plan.agent_name,
+            prompt=plan.prompt,
+            written=plan.written,
+        )
+        detection = Detection(registry.recogniser(self._chosen), self._plain)
+        self.recorder = Recorder(
+            Reader(adapter, detection, settings.max_line_bytes),
+            self.dialog,
+            archive,
+            self.clocks,
+            sync_entries=settings.fsync == "entry",
+        )
+
+    def told_by_daemon(self, project: dict[str, Any]) -> None:
+        """Take the daemon's word for what the caller did not say."""
+        settings = self.plan.settings
+        if isinstance(project.get("id"), str | int) and not settings.task:
+            self.dialog.task = str(project["id"])
+        if isinstance(project.get("source"), str) and not settings.cwd:
+            self.dialog.cwd = project["source"]
+
+    def _load(self) -> Adapter | None:
+        if self.plan.adapter is not None:
+            return self.plan.adapter()
+        if self.plan.entry is None:
+            return None
+        try:
+            return self.plan.entry.load()()
+        except AdapterError as error:
+            self.broken = error
+            return None
+
+    def _chosen(self, name: str, adapter: Adapter) -> None:
+        """Take the adapter that the stream's first lines have chosen."""
+        self.plan.adapter_name = name
+        self.plan.detected_by = "stream"
+        self.dialog.agent = self.plan.agent_name
+        if self.plan.settings.result_grace is None:
+            self.clocks.result_grace = adapter.result_grace
+
+    def _plain(self) -> Adapter:
+        try:
+            adapter = registry.find(registry.FALLBACK).load()()
+        except AdapterError as error:
+            self.broken = self.broken or error
+            return _Unread()
+        self._chosen(registry.FALLBACK, adapter)
+        return adapter
+
+
+class _Unread(Adapter):
+    """Stands in for adapters that cannot be loaded: the raw stream is kept."""
+
+    def feed(self, event: dict[str, Any]) -> Iterator[Event]:
+        """Say nothing."""
+        return iter(())
+
+
+def pretty_printer(echo: Echo) -> Watcher:
+    """Make a watcher that shows entries as a readable timeline."""
+    from agent_wrap.view.plain import lines_of
+
+    def show(event: Event, new: list[Entry]) -> None:
+        for entry in new:
+            echo.write("".join(f"{line}\n" for line in lines_of(entry)).encode())
+
+    return show
+
+
+def event_sender(stream: Echo) -> Watcher:
+    """Make a watcher that writes each event as a line: what `open_run` reads."""
+    from agent_wrap.event_lines import to_line
+
+    def send(event: Event, new: list[Entry]) -> None:
+        line = to_line(event)
+        if line:
+            stream.write(line)
+
+    return send
+
+
+def limit_checker(
+    plan: Plan, dialog: Dialog, hit: Callable[[str, float], None]
+) -> Watcher:
+    """Make a watcher that calls `hit(which, limit)` when a limit is exceeded."""
+    settings, account = plan.settings, dialog.account
+
+    def check(event: Event, new: list[Entry]) -> None:
+        if settings.max_turns is not None and account.turns > settings.max_turns:
+            hit("turn_limit", settings.max_turns)
+        if settings.max_tokens is None and settings.max_cost is None:
+            return
+        used = account.tokens
+        if (
+            settings.max_tokens is not None
+            and used.total_in + used.output > settings.max_tokens
+        ):
+            hit("token_limit", settings.max_tokens)
+        if settings.max_cost is not None and (used.cost or 0.0) > settings.max_cost:
+            hit("cost_limit", settings.max_cost)
+
+    return check

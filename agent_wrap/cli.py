@@ -1,0 +1,113 @@
+"""The command line: which subcommand, or a run; every error as one clear line.
+
+The run's path imports nothing that the agent would have to wait for.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+
+from agent_wrap.errors import AgentWrapError
+from agent_wrap.version import __version__
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+COMMANDS = {
+    "demo": "run a built-in scripted agent and show what comes out",
+    "validate": "check dialogs: every breach of the protocol, with its line",
+    "replay": "a recorded native stream -> the dialog it would have given",
+    "adapters": "the known adapters, what each reads and gives",
+}
+
+USAGE = """\
+agent-wrap {version}: run any coding agent and get a true dialog.jsonl
+
+usage: agent-wrap [OPTIONS] -- COMMAND [ARG...]    run an agent
+       agent-wrap SUBCOMMAND ...
+
+subcommands (each has its own --help):
+{commands}
+
+options of a run (each also as AGENT_WRAP_<OPTION>, and in a --config file):
+{options}
+
+  --version, --help
+
+exit code: the agent's own; 1 error, 2 usage, 3 strict, 124 timeout, 125 agent-wrap
+failed, 126 cannot be executed, 127 not found, 128+n signal n.
+
+examples:
+  agent-wrap -- claude -p "Fix the failing test"
+  agent-wrap --timeout 600 --archive out -- codex exec --json "Fix the failing test"
+  agent-wrap --adapter plain -- ./my-agent.sh
+"""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line; give the exit code."""
+    started = time.monotonic()
+    words = list(sys.argv[1:] if argv is None else argv)
+    try:
+        _open_missing_files()
+        return _dispatch(words, started)
+    except AgentWrapError as error:
+        _complain(str(error))
+        return error.exit_code
+
+
+def _dispatch(words: list[str], started: float) -> int:
+    first = words[0] if words else ""
+    if first in ("--help", "-h"):
+        print(usage(), end="")
+        return 0
+    if first == "--version":
+        print(f"agent-wrap {__version__}")
+        return 0
+    if first in COMMANDS:
+        from importlib import import_module
+
+        code = import_module(f"agent_wrap.commands.{first}").main(words[1:])
+        return int(code)
+    if not first:
+        print(usage(), end="", file=sys.stderr)
+        return 2
+    if not first.startswith("-"):
+        _complain(
+            f"no subcommand {first!r}. To run an agent, put its command after --: "
+            f"agent-wrap -- {' '.join(words)}"
+        )
+        return 2
+    if "--help" in words[: words.index("--") if "--" in words else None]:
+        print(usage(), end="")
+        return 0
+    from agent_wrap.launch import launch
+    from agent_wrap.settings import read
+
+    return launch(read(words, os.environ), started)
+
+
+def usage() -> str:
+    """Give the help text."""
+    from agent_wrap.settings import help_text
+
+    commands = "\n".join(f"  {name:<10} {what}" for name, what in COMMANDS.items())
+    return USAGE.format(version=__version__, commands=commands, options=help_text())
+
+
+def _complain(text: str) -> None:
+    line = f"agent-wrap: {text}\n".encode("utf-8", "backslashreplace")
+    try:
+        os.write(2, line)
+    except OSError:
+        pass
+
+
+def _open_missing_files() -> None:
+    """Make sure that 0, 1 and 2 are open: otherwise pipes and logs take their place."""
+    while (fd := os.open(os.devnull, os.O_RDWR)) < 3:
+        os.set_inheritable(fd, True)
+    os.close(fd)

@@ -1,0 +1,266 @@
+"""The dialog as a state machine: events in, entries out, always in the right order.
+
+    NEW ──begin──> OPEN ──complete──> COMPLETE
+
+It owns `seq`, the order (init, prompt, ..., complete), unique tool ids, the pairing
+of tool starts and results, and that there is exactly one `complete`. In NEW it
+waits for what `init` names; the first entry that cannot wait begins it.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Any, Literal
+
+from agent_wrap import entries
+from agent_wrap.accounting import REMEMBERED, Account
+from agent_wrap.entries import Entry
+from agent_wrap.errors import DialogError
+from agent_wrap.events import (
+    Event,
+    Message,
+    Prompt,
+    SessionStarted,
+    Thinking,
+    ToolFinished,
+    ToolStarted,
+)
+from agent_wrap.jsonvalue import clean, clean_text, too_deep
+
+State = Literal["NEW", "OPEN", "COMPLETE"]
+
+
+class OpenTool:
+    """A tool start that still waits for its result."""
+
+    __slots__ = ("entry_id", "name", "native_id")
+
+    def __init__(self, native_id: str, entry_id: str, name: str) -> None:
+        self.native_id = native_id
+        self.entry_id = entry_id
+        self.name = name
+
+
+class Dialog:
+    """Turn events into the entries of one dialog.
+
+    `prompt` None means that it is not known yet: it is taken from the stream, or
+    written empty before the first entry that has to follow it. `written` is how many
+    of init and prompt are on disk already. Every method that gives entries takes
+    `now`, the moment in Unix seconds.
+    """
+
+    def __init__(
+        self,
+        *,
+        task: str = "",
+        cwd: str = "",
+        model: str = "",
+        agent: str = "",
+        prompt: str | None = None,
+        written: int = 0,
+    ) -> None:
+        self.task = task
+        self.cwd = cwd
+        self.model = model
+        self.agent = agent
+        self.account = Account()
+        self.state: State = "OPEN" if written else "NEW"
+        self.seq = written
+        self.tools_started = 0
+        self.tools_ok = 0
+        self.tools_failed = 0
+        self.tools_closed = 0
+        self._prompt = prompt
+        self._prompt_due = written < 2
+        self._open: dict[str, deque[OpenTool]] = {}
+        self._used_ids: set[str] = set()
+        self._names: dict[str, str] = {}
+        self._tokens_shown: str = ""
+        self._ts: tuple[float, str] = (0.0, entries.timestamp(0.0))
+
+    @property
+    def open_tools(self) -> list[OpenTool]:
+        """The tools whose result has not come, oldest first."""
+        return [tool for same_id in self._open.values() for tool in same_id]
+
+    @property
+    def has_open_tools(self) -> bool:
+        """Does any tool wait for its result?"""
+        return bool(self._open)
+
+    def begin(self, now: float) -> list[Entry]:
+        """Write `init` with what is known by now, and the prompt if it is known."""
+        if self.state != "NEW":
+            raise DialogError(self.state, "begin")
+        self.state = "OPEN"
+        first = entries.init(
+            self._next_seq(),
+            self._stamp(now),
+            task=clean_text(self.task),
+            cwd=clean_text(self.cwd),
+            model=clean_text(self.model),
+            agent=clean_text(self.agent),
+        )
+        return [first] if self._prompt is None else [first, *self._flush_prompt(now)]
+
+    def apply(self, event: Event, now: float) -> list[Entry]:
+        """Give the entries that one event leads to; most events lead to none or one."""
+        self.account.apply(event)
+        if isinstance(event, Message):
+            return self._message(event, now)
+        if isinstance(event, ToolStarted):
+            return self._tool_started(event, now)
+        if isinstance(event, ToolFinished):
+            return self._tool_finished(event, now)
+        if isinstance(event, Thinking):
+            if not event.text.strip():
+                return []
+            out = self._ready(now)
+            text = clean_text(event.text)
+            out.append(entries.thinking(self._next_seq(), self._stamp(now), text))
+            return out
+        if isinstance(event, SessionStarted):
+            return self._session_started(event, now)
+        if isinstance(event, Prompt):
+            return self._prompt_told(event, now)
+        return []
+
+    def complete(
+        self,
+        status: str,
+        *,
+        duration_ms: int,
+        now: float,
+        message: str = "",
+        unfinished: str = "no result was seen before the run ended",
+    ) -> list[Entry]:
+        """Close what is open and end the dialog.
+
+        `unfinished` is the error text of tools that are still open.
+        """
+        out = self._ready(now)
+        for tool in self.open_tools:
+            out.append(self._result(tool, unfinished, ok=False, now=now))
+            self.tools_closed += 1
+        self._open.clear()
+        tokens = self.account.tokens
+        last = entries.complete(
+            self._next_seq(),
+            self._stamp(now),
+            status=status,
+            turns=self.account.turns,
+            duration_ms=duration_ms,
+            tokens=(tokens.total_in, tokens.output),
+            message=clean_text(message),
+        )
+        self.state = "COMPLETE"
+        return [*out, last]
+
+    def _ready(self, now: float) -> list[Entry]:
+        """Give the entries that must stand before any other one."""
+        if self.state == "COMPLETE":
+            raise DialogError(self.state, "take another entry")
+        out = self.begin(now) if self.state == "NEW" else []
+        if self._prompt_due:
+            out.extend(self._flush_prompt(now))
+        return out
+
+    def _flush_prompt(self, now: float) -> list[Entry]:
+        self._prompt_due = False
+        text = clean_text(self._prompt or "")
+        return [entries.prompt(self._next_seq(), self._stamp(now), text)]
+
+    def _session_started(self, event: SessionStarted, now: float) -> list[Entry]:
+        if self.state != "NEW":
+            return []
+        self.model = self.model or event.model
+        self.agent = self.agent or event.agent
+        known = self.task and self.cwd and self.model and self.agent
+        return self.begin(now) if known else []
+
+    def _prompt_told(self, event: Prompt, now: float) -> list[Entry]:
+        # Only the first one is the prompt; later ones answer the agent.
+        if not self._prompt_due or self._prompt is not None:
+            return []
+        self._prompt = event.text
+        return [] if self.state == "NEW" else self._flush_prompt(now)
+
+    def _message(self, event: Message, now: float) -> list[Entry]:
+        if not event.text.strip():
+            return []
+        out = self._ready(now)
+        tokens = None
+        if event.message_id and event.message_id != self._tokens_shown:
+            usage = self.account.usage_of(event.message_id)
+            if usage is not None and usage.final:
+                tokens = (usage.tokens_in, usage.output)
+                self._tokens_shown = event.message_id
+        text = clean_text(event.text)
+        out.append(entries.message(self._next_seq(), self._stamp(now), text, tokens))
+        return out
+
+    def _tool_started(self, event: ToolStarted, now: float) -> list[Entry]:
+        out = self._ready(now)
+        name = clean_text(event.name) or "tool"
+        if event.parent and event.parent in self._names:
+            name = f"{self._names[event.parent]}/{name}"
+        tool = OpenTool(event.id, self._unique_id(event.id), name)
+        self._open.setdefault(event.id, deque()).append(tool)
+        self._remember_name(event.id, name)
+        self.tools_started += 1
+        args: dict[str, Any] | None = event.args
+        if args and too_deep(args):
+            args = clean(args)
+        out.append(
+            entries.tool_start(
+                self._next_seq(), self._stamp(now), tool.entry_id, name, args
+            )
+        )
+        return out
+
+    def _tool_finished(self, event: ToolFinished, now: float) -> list[Entry]:
+        same_id = self._open.get(event.id)
+        if not same_id:  # a result without a start would be unpaired: kept raw only
+            return []
+        tool = same_id.popleft()
+        if not same_id:
+            del self._open[event.id]
+        if event.ok:
+            self.tools_ok += 1
+        else:
+            self.tools_failed += 1
+        out = self._ready(now)
+        output = clean_text(event.output)
+        out.append(self._result(tool, output, ok=event.ok, now=now))
+        return out
+
+    def _result(self, tool: OpenTool, output: str, *, ok: bool, now: float) -> Entry:
+        return entries.tool_result(
+            self._next_seq(), self._stamp(now), tool.entry_id, tool.name, output, ok=ok
+        )
+
+    def _unique_id(self, native_id: str) -> str:
+        """Give an id that no entry has: pages hide all starts of one finished id."""
+        wanted = clean_text(native_id) or f"tool-{self.tools_started + 1}"
+        unique, use = wanted, 1
+        while unique in self._used_ids:
+            use += 1
+            unique = f"{wanted}#{use}"
+        self._used_ids.add(unique)
+        return unique
+
+    def _remember_name(self, native_id: str, name: str) -> None:
+        self._names[native_id] = name
+        if len(self._names) > REMEMBERED:
+            del self._names[next(iter(self._names))]
+
+    def _next_seq(self) -> int:
+        seq = self.seq
+        self.seq += 1
+        return seq
+
+    def _stamp(self, now: float) -> str:
+        if self._ts[0] != now:
+            self._ts = (now, entries.timestamp(now))
+        return self._ts[1]

@@ -1,0 +1,42 @@
+"""From an entry to its line: one line of ASCII-only JSON, whatever the strings hold.
+
+ASCII, since the live reader refuses a file with half a character at its end, and
+since readers that use `splitlines` cut at U+2028. The choice of encoder is measured:
+orjson is several times faster but writes UTF-8, and escaping that afterwards is
+dearer than the standard library's encoder in C.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import orjson
+
+from agent_wrap.jsonvalue import clean
+
+_ascii = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
+
+
+def encode(entry: dict[str, Any], text: str = "") -> bytes:
+    """Encode an entry, its line feed included.
+
+    `text` is the entry's longest string, where the caller knows it.
+    """
+    try:
+        # The check as well: surrogates, integers beyond 64 bits, depth, other types.
+        line = orjson.dumps(entry)
+    except TypeError:
+        return _careful(entry)
+    if b"\\u0000" in line:  # a NUL, or the text of one
+        return _careful(entry)
+    if text.isascii() and line.isascii():
+        return line + b"\n"
+    try:
+        return _ascii(entry).encode() + b"\n"
+    except (TypeError, ValueError):  # not a number, or a type that only orjson takes
+        return _careful(entry)
+
+
+def _careful(entry: dict[str, Any]) -> bytes:
+    return _ascii(clean(entry)).encode() + b"\n"

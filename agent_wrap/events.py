@@ -1,0 +1,307 @@
+"""The vocabulary of facts: what an adapter can say that an agent did.
+
+Everything that the product writes (dialog, live stream, summary, exports) is a
+projection of these events; a projection ignores what it has no place for.
+Content nouns name content, past participles name what happened.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
+
+TaskStatus = Literal["running", "completed", "failed", "stopped"]
+
+
+@dataclass(frozen=True, slots=True)
+class SessionStarted:
+    """The agent began, or woke up again. Empty fields are unknown."""
+
+    session_id: str = ""
+    model: str = ""
+    cwd: str = ""
+    agent: str = ""
+    agent_version: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """What the agent was asked, as its stream tells it."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class TurnStarted:
+    """A new answer of the model in the main conversation; `id` is unique to it."""
+
+    id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """Text that the main assistant said, whole."""
+
+    text: str
+    message_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Thinking:
+    """Reasoning of the main assistant, whole."""
+
+    text: str
+    message_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TextDelta:
+    """A piece of a message that will come whole later."""
+
+    text: str
+    message_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ThinkingDelta:
+    """A piece of reasoning; empty: the model reasons but does not show it."""
+
+    text: str
+    message_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolStarted:
+    """A tool call began. `parent` is the id of the tool whose sub-agent makes it."""
+
+    id: str
+    name: str
+    args: dict[str, Any] | None = None
+    parent: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolProgress:
+    """Output of a tool that is still running."""
+
+    id: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToolFinished:
+    """A tool call ended; `ok` is the agent's own flag, or false for a failed exit."""
+
+    id: str
+    output: str
+    ok: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens and cost of one answer, or of the run so far.
+
+    What the model read is `input` (uncached) + `cached` + `cache_written`; what it
+    wrote is `output`, of which `reasoning` is a part. `cost` is in US dollars.
+    `scope` says what is counted: `message` counts once per `message_id`, the last
+    value wins; `total` replaces the total told before. `final` is false while the
+    agent may still correct the figure.
+    """
+
+    input: int = 0
+    cached: int = 0
+    cache_written: int = 0
+    output: int = 0
+    reasoning: int = 0
+    cost: float | None = None
+    message_id: str = ""
+    scope: Literal["message", "total"] = "message"
+    final: bool = True
+
+    @property
+    def tokens_in(self) -> int:
+        """Everything the model read."""
+        return self.input + self.cached + self.cache_written
+
+
+@dataclass(frozen=True, slots=True)
+class Retracted:
+    """The agent threw these answers away and asks the model again."""
+
+    message_ids: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TodoItem:
+    """One line of the agent's plan."""
+
+    text: str
+    status: Literal["pending", "in_progress", "completed"] = "pending"
+    id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TodoUpdated:
+    """The agent's plan as it stands now."""
+
+    items: tuple[TodoItem, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SubagentUpdated:
+    """A background task (sub-agent, background command) changed its state."""
+
+    id: str
+    status: TaskStatus
+    description: str = ""
+    tool_uses: int | None = None
+    summary: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class HookUpdated:
+    """A hook of the agent ran."""
+
+    id: str
+    status: Literal["running", "completed", "failed"]
+    name: str = ""
+    stdout: str = ""
+    stderr: str = ""
+    exit_code: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryRecalled:
+    """The agent took memories into the conversation."""
+
+    mode: str
+    memories: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ApprovalAsked:
+    """The agent waits for permission to run a tool."""
+
+    id: str
+    tool_name: str
+    args: dict[str, Any] = field(default_factory=dict)
+    tool_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionAsked:
+    """The agent waits for a person to answer questions."""
+
+    id: str
+    questions: tuple[dict[str, Any], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ElicitationAsked:
+    """The agent waits for a form to be filled in (MCP elicitation)."""
+
+    id: str
+    server: str
+    message: str
+    schema: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class InteractionResolved:
+    """What was asked is answered, or no longer waits."""
+
+    id: str
+    resolution: Literal["approved", "denied", "answered", "cancelled"]
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """Something the agent said about itself: a warning, a retry. No progress."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Unparsed:
+    """A line that could not be read, or an adapter that failed on one."""
+
+    line: bytes
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """A native event whose type the adapter does not know."""
+
+    type: str
+
+
+@dataclass(frozen=True, slots=True)
+class Send:
+    """Bytes that go to the agent's standard input (two-way agents)."""
+
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class RunFinished:
+    """The agent's own account of how its run ended.
+
+    `reason` is the agent's word (`max_turns`, `aborted_tools`, ...). `totals` and
+    `turns` are its own figures where it gives them.
+    """
+
+    ok: bool
+    message: str = ""
+    reason: str = ""
+    totals: Usage | None = None
+    turns: int | None = None
+
+
+Event: TypeAlias = (
+    SessionStarted
+    | Prompt
+    | TurnStarted
+    | Message
+    | Thinking
+    | TextDelta
+    | ThinkingDelta
+    | ToolStarted
+    | ToolProgress
+    | ToolFinished
+    | Usage
+    | Retracted
+    | TodoUpdated
+    | SubagentUpdated
+    | HookUpdated
+    | MemoryRecalled
+    | ApprovalAsked
+    | QuestionAsked
+    | ElicitationAsked
+    | InteractionResolved
+    | Notice
+    | Unparsed
+    | Unknown
+    | Send
+    | RunFinished
+)
+
+PROGRESS: tuple[type[Event], ...] = (
+    SessionStarted,
+    TurnStarted,
+    Message,
+    Thinking,
+    TextDelta,
+    ThinkingDelta,
+    ToolStarted,
+    ToolProgress,
+    ToolFinished,
+    TodoUpdated,
+    SubagentUpdated,
+    ApprovalAsked,
+    QuestionAsked,
+    ElicitationAsked,
+    InteractionResolved,
+    RunFinished,
+)
+"""The events that show the agent getting on; keep-alives, retries and noise do not."""

@@ -1,0 +1,59 @@
+"""The first process: forks the supervisor, hands signals on, reaps, returns its code.
+
+It imports nothing heavy and does nothing else, so that it is the last to die. As
+PID 1 of a container, or as a child subreaper, it inherits every orphan of the run.
+
+    guardian ──control──> supervisor    one byte a signal; its end: the guardian died
+"""
+
+from __future__ import annotations
+
+import os
+
+from agent_wrap import process
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import signal
+    from collections.abc import Callable
+else:
+    import _signal as signal
+
+
+def guard(supervise: Callable[[int], int]) -> int:
+    """Run `supervise(control)` in a child; give the exit code that it returned.
+
+    The signals that a run answers to must be blocked already. When `supervise` has
+    returned, whatever still descends from the run is killed.
+    """
+    process.become_subreaper()
+    control, ours = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        os.close(ours)
+        process.become_subreaper()
+        os._exit(supervise(control))
+    os.close(control)
+    status = _watch(pid, ours)
+    process.sweep()
+    os.close(ours)
+    code = os.waitstatus_to_exitcode(status)
+    return code if code >= 0 else 128 - code
+
+
+def _watch(supervisor: int, control: int) -> int:
+    """Hand signals on and reap until the supervisor has ended; give its status."""
+    while True:
+        number = signal.sigwaitinfo(process.HANDLED).si_signo
+        if number != signal.SIGCHLD:
+            _tell(control, number)
+        for pid, status in process.reap():
+            if pid == supervisor:
+                return status
+
+
+def _tell(control: int, number: int) -> None:
+    try:
+        os.write(control, bytes([number]))
+    except OSError:  # the supervisor has just ended; SIGCHLD says so
+        pass

@@ -1,0 +1,307 @@
+"""Processes: starting the agent, finding what descends from us, ending all of it.
+
+Used before anything heavy is imported, so only what the interpreter has at hand.
+Linux has what is needed: child subreapers keep every orphan ours, a parent-death
+signal ties the agent to us, pidfds rule out signalling a reused pid. Elsewhere the
+same calls do what they can (`GUARANTEES` says what is missing).
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import sys
+import time
+
+from agent_wrap.errors import SpawnError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import signal
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+else:
+    # signal.py wraps these in enums, which costs 0.6 interpreter starts.
+    import _signal as signal
+
+LINUX = sys.platform == "linux"
+GUARANTEES = (
+    "" if LINUX else "not Linux: a process that leaves its session may survive the run"
+)
+
+STOP_SIGNALS = frozenset({signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT})
+PASSED_ON = frozenset({signal.SIGUSR1, signal.SIGUSR2})
+HANDLED = STOP_SIGNALS | PASSED_ON | {signal.SIGCHLD}
+
+PIPE_SIZE = 1 << 20
+"""Some agents cut large output at the pipe's size when they exit (Gemini CLI)."""
+
+_PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
+_IGNORED_BY_PYTHON = (signal.SIGPIPE, getattr(signal, "SIGXFSZ", signal.SIGPIPE))
+_OOM_SCORE = b"500"
+
+
+def prctl(option: int, value: int) -> bool:
+    """Call prctl(2); say whether it worked (never outside Linux)."""
+    if not LINUX:
+        return False
+    import ctypes
+
+    try:
+        return bool(ctypes.CDLL(None).prctl(option, value, 0, 0, 0) == 0)
+    except (OSError, AttributeError):
+        return False
+
+
+def become_subreaper() -> bool:
+    """Make orphans of our descendants our children instead of init's."""
+    return os.getpid() == 1 or prctl(_PR_SET_CHILD_SUBREAPER, 1)
+
+
+def block_signals() -> set[int]:
+    """Hold back the signals that a run answers to; give the mask as it was."""
+    return {int(s) for s in signal.pthread_sigmask(signal.SIG_BLOCK, HANDLED)}
+
+
+class Agent:
+    """A started agent: its pid, and our ends of its pipes (stdin -1: it has none)."""
+
+    def __init__(self, pid: int, stdin: int, stdout: int, stderr: int) -> None:
+        self.pid = pid
+        self.stdin = stdin
+        self.stdout = stdout
+        self.stderr = stderr
+
+    def signal_group(self, number: int) -> None:
+        """Signal the agent's own process group. Call only before it is reaped."""
+        try:
+            os.killpg(self.pid, number)
+        except (ProcessLookupError, PermissionError):
+            pass
+
+
+def spawn(
+    command: Sequence[str],
+    environment: Mapping[str, str],
+    cwd: str,
+    mask: Iterable[int],
+    *,
+    stdin: bool = False,
+) -> Agent:
+    """Start the agent in a session of its own. Raises SpawnError.
+
+    `os.fork` and `os.execvpe`, since `subprocess` costs three interpreter starts.
+    `mask` is the signal mask that the agent gets back. With `stdin` it reads from a
+    pipe, otherwise from /dev/null (an open pipe makes some agents wait for its end).
+    """
+    ours_in = -1
+    if stdin:
+        theirs_in, ours_in = os.pipe()
+    else:
+        theirs_in = os.open(os.devnull, os.O_RDONLY)
+    ours_out, theirs_out = _large_pipe()
+    ours_err, theirs_err = _large_pipe()
+    report, reported = os.pipe()
+    us = os.getpid()
+    pid = os.fork()
+    if pid == 0:
+        try:
+            _become_agent(
+                (theirs_in, theirs_out, theirs_err), command, environment, cwd, mask, us
+            )
+        except BaseException as error:  # a fork must never return
+            number = error.errno if isinstance(error, OSError) else errno.EINVAL
+            os.write(reported, b"%d" % (number or errno.EINVAL))
+        finally:
+            os._exit(127)
+    for fd in (theirs_in, theirs_out, theirs_err, reported):
+        os.close(fd)
+    failure = _read_all(report)
+    os.close(report)
+    if failure:
+        os.waitpid(pid, 0)
+        for fd in (ours_in, ours_out, ours_err):
+            if fd >= 0:
+                os.close(fd)
+        raise _spawn_error(command[0], int(failure), environment, cwd)
+    return Agent(pid, ours_in, ours_out, ours_err)
+
+
+def _become_agent(
+    files: tuple[int, int, int],
+    command: Sequence[str],
+    environment: Mapping[str, str],
+    cwd: str,
+    mask: Iterable[int],
+    parent: int,
+) -> None:
+    """Run in the forked child: turn into the agent. Raises OSError when it cannot."""
+    os.setsid()
+    for number, fd in enumerate(files):
+        os.dup2(fd, number)
+    for ignored in _IGNORED_BY_PYTHON:
+        signal.signal(ignored, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+    prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:  # it died before the parent-death signal was set
+        os._exit(127)
+    _volunteer_for_oom()
+    os.chdir(cwd)
+    os.execvpe(command[0], list(command), dict(environment))
+
+
+def _volunteer_for_oom() -> None:
+    """Let the kernel take the agent before us when memory runs out."""
+    try:
+        fd = os.open("/proc/self/oom_score_adj", os.O_WRONLY)
+        os.write(fd, _OOM_SCORE)
+        os.close(fd)
+    except OSError:
+        pass
+
+
+def _large_pipe() -> tuple[int, int]:
+    ours, theirs = os.pipe()
+    try:
+        fcntl.fcntl(ours, fcntl.F_SETPIPE_SZ, PIPE_SIZE)
+    except (OSError, AttributeError):  # over the user's pipe quota, or not Linux
+        pass
+    os.set_blocking(ours, False)
+    return ours, theirs
+
+
+def _read_all(fd: int) -> bytes:
+    parts = []
+    while part := os.read(fd, 4096):
+        parts.append(part)
+    return b"".join(parts)
+
+
+def _spawn_error(
+    program: str, number: int, environment: Mapping[str, str], cwd: str
+) -> SpawnError:
+    name = errno.errorcode.get(number, str(number))
+    if not os.path.isdir(cwd):
+        return SpawnError(program, number, f"no such working directory: {cwd}", 126)
+    if number == errno.E2BIG:
+        hint = "give the prompt by --prompt-via stdin or file"
+        reason = f"the argument list is too long ({name}): {hint}"
+        return SpawnError(program, number, reason, 126)
+    if number in (errno.ENOENT, errno.ENOTDIR):
+        if "/" in program and os.path.exists(os.path.join(cwd, program)):
+            reason = f"its interpreter was not found ({name})"
+            return SpawnError(program, number, reason, 126)
+        where = "" if "/" in program else f" on PATH={environment.get('PATH', '')}"
+        return SpawnError(program, number, f"command not found{where} ({name})", 127)
+    reason = f"cannot be executed: {os.strerror(number)} ({name})"
+    return SpawnError(program, number, reason, 126)
+
+
+def descendants(root: int) -> list[int]:
+    """Give the pids of everything that descends from a process, parents first."""
+    found: list[int] = []
+    waiting = [root]
+    while waiting:
+        for child in _children(waiting.pop()):
+            found.append(child)
+            waiting.append(child)
+    return found
+
+
+def _children(pid: int) -> list[int]:
+    children: list[int] = []
+    try:
+        threads = os.listdir(f"/proc/{pid}/task")
+    except FileNotFoundError:
+        return [] if os.path.isdir("/proc/self") else _children_without_proc(pid)
+    except OSError:
+        return []
+    for thread in threads:
+        try:
+            with open(f"/proc/{pid}/task/{thread}/children", "rb") as file:
+                children.extend(map(int, file.read().split()))
+        except OSError:
+            continue
+    return children
+
+
+def _children_without_proc(pid: int) -> list[int]:
+    import psutil
+
+    try:
+        return [child.pid for child in psutil.Process(pid).children()]
+    except psutil.Error:
+        return []
+
+
+def process_name(pid: int) -> str:
+    """Give a process's short name, or an empty string when it is gone."""
+    try:
+        with open(f"/proc/{pid}/comm", "rb") as file:
+            return file.read().decode("utf-8", "replace").strip()
+    except OSError:
+        return ""
+
+
+def parent_of(pid: int) -> int:
+    """Give the parent's pid, or 0 when the process is gone or a zombie."""
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            fields = file.read().rpartition(b")")[2].split()
+    except OSError:
+        return 0
+    return 0 if fields[0] in (b"Z", b"X") else int(fields[1])
+
+
+def signal_descendants(root: int, number: int) -> list[int]:
+    """Signal everything that descends from `root`; give the pids that got it.
+
+    Each is signalled through a pidfd whose process is still a descendant: a pid that
+    was reused in between is never touched.
+    """
+    ours = set(descendants(root)) | {root}
+    reached = []
+    for pid in sorted(ours - {root}):
+        try:
+            handle = os.pidfd_open(pid)
+        except (OSError, AttributeError):
+            continue
+        try:
+            if parent_of(pid) in ours:
+                signal.pidfd_send_signal(handle, number)
+                reached.append(pid)
+        except OSError:
+            pass
+        finally:
+            os.close(handle)
+    return reached
+
+
+def reap() -> Iterator[tuple[int, int]]:
+    """Give (pid, wait status) of every child that has ended, without waiting."""
+    while True:
+        try:
+            pid, status = os.waitpid(-1, os.WNOHANG)
+        except ChildProcessError:
+            return
+        if not pid:
+            return
+        yield pid, status
+
+
+def sweep(patience: float = 2.0) -> list[int]:
+    """Kill whatever descends from this process until nothing is left; reap it.
+
+    For a process without an event loop; bounded by `patience` seconds (a process in
+    an uninterruptible wait cannot be killed).
+    """
+    killed: list[int] = []
+    end = time.monotonic() + patience
+    while True:
+        for _ in reap():
+            pass
+        left = signal_descendants(os.getpid(), signal.SIGKILL)
+        killed.extend(pid for pid in left if pid not in killed)
+        if not descendants(os.getpid()) or time.monotonic() > end:
+            return killed
+        time.sleep(0.001)

@@ -1,0 +1,193 @@
+"""From an agent's bytes to events: lines, JSON, the adapter, and the count of lines.
+
+Every line counts in exactly one class: mapped (it stated facts), ignored (known and
+without facts, or blank), unknown (a type that the adapter does not know), unparsable.
+Of a line with several parts the worst one counts. An adapter's exception becomes
+`Unparsed`: the run goes on.
+
+The adapter may be unknown at first. Then the reader holds the first lines until one
+is recognised, and reads them as plain text when none is (`Detection`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from agent_wrap.adapter import Adapter
+from agent_wrap.events import Event, Unknown, Unparsed
+from agent_wrap.jsonvalue import objects
+from agent_wrap.lines import LineDecoder, LongLine
+
+CLASSES = ("mapped", "ignored", "unknown", "unparsable")
+"""The classes of lines, from the best to the worst."""
+
+_MAPPED, _IGNORED, _UNKNOWN, _UNPARSABLE = range(4)
+_UNKNOWN_TYPES = 100
+_FAILURES = 10
+
+
+class Detection:
+    """Finds the adapter by the first lines.
+
+    `recognise` gives an adapter for a native event that only one format has, or
+    None; `fallback` gives the adapter for plain text.
+    """
+
+    LINES = 20
+    """Lines that are held before they are read as plain text."""
+
+    def __init__(
+        self,
+        recognise: Callable[[dict[str, Any]], Adapter | None],
+        fallback: Callable[[], Adapter],
+    ) -> None:
+        self.recognise = recognise
+        self.fallback = fallback
+
+
+class Reader:
+    """Feed it the agent's bytes; it gives events and counts lines."""
+
+    def __init__(
+        self,
+        adapter: Adapter | None,
+        detection: Detection | None = None,
+        max_line_bytes: int = 64 * 1024 * 1024,
+    ) -> None:
+        self.adapter = adapter
+        self.unknown_types: dict[str, int] = {}
+        self.failures: list[str] = []
+        self._detection = detection if adapter is None else None
+        self._held: list[bytes | LongLine] = []
+        self._decoder = LineDecoder(max_line_bytes)
+        self._counts = [0, 0, 0, 0]
+        self._worst = _MAPPED
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Lines by class, and `read`, their sum."""
+        by_class = dict(zip(CLASSES, self._counts, strict=True))
+        return {"read": sum(self._counts), **by_class}
+
+    def start(self) -> Iterator[Event]:
+        """Give what the adapter says before the first line (two-way agents)."""
+        if self.adapter is not None:
+            yield from self._guarded(self.adapter.start)
+
+    def feed(self, data: bytes) -> Iterator[Event]:
+        """Take the next bytes; give the events they state, as early as possible."""
+        return self._lines(self._decoder.feed(data))
+
+    def settle(self) -> Iterator[Event]:
+        """Stop holding lines: read as plain text what nobody has recognised so far.
+
+        A later line may still be recognised, and its adapter then takes over.
+        """
+        if self._detection is not None and self.adapter is None:
+            self.adapter = self._detection.fallback()
+            yield from self._release()
+
+    def pause(self) -> Iterator[Event]:
+        """Give what the adapter holds only for a nicer grouping."""
+        if self.adapter is not None:
+            yield from self._guarded(self.adapter.pause)
+
+    def close(self) -> Iterator[Event]:
+        """End of the stream: the last line, and what the adapter held back."""
+        yield from self._lines(self._decoder.close())
+        yield from self.settle()
+        if self.adapter is not None:
+            yield from self._guarded(self.adapter.close)
+
+    def _lines(self, lines: Iterable[bytes | LongLine]) -> Iterator[Event]:
+        for line in lines:
+            if self._detection is not None:
+                yield from self._detect(line, self._detection)
+            elif self.adapter is not None:
+                yield from self._line(line, self.adapter)
+
+    def _detect(self, line: bytes | LongLine, detection: Detection) -> Iterator[Event]:
+        found = (isinstance(line, bytes) and objects(line)) or []
+        adapter = next(filter(None, map(detection.recognise, found)), None)
+        if adapter is not None:
+            self._detection = None
+            if self.adapter is not None:
+                yield from self._guarded(self.adapter.close)
+            self.adapter = adapter
+            yield from self._guarded(adapter.start)
+            yield from self._release()
+            yield from self._line(line, adapter)
+        elif self.adapter is not None:
+            yield from self._line(line, self.adapter)
+        else:
+            self._held.append(line)
+            if len(self._held) >= Detection.LINES:
+                yield from self.settle()
+
+    def _release(self) -> Iterator[Event]:
+        held, self._held = self._held, []
+        for line in held:
+            if self.adapter is not None:
+                yield from self._line(line, self.adapter)
+
+    def _line(self, line: bytes | LongLine, adapter: Adapter) -> Iterator[Event]:
+        self._worst = _MAPPED
+        if isinstance(line, LongLine):
+            self._worst = _UNPARSABLE
+            yield Unparsed(line.head, f"a line of {line.length} bytes: over the limit")
+        elif adapter.reads == "text":
+            yield from self._text(line, adapter, _IGNORED)
+        elif (found := objects(line)) is not None:
+            for event in found:
+                yield from self._part(line, adapter.feed, event, _IGNORED)
+        elif line.strip():
+            yield from self._text(line, adapter, _UNPARSABLE)
+        else:
+            self._worst = _IGNORED
+        self._counts[self._worst] += 1
+
+    def _text(self, line: bytes, adapter: Adapter, silent: int) -> Iterator[Event]:
+        text = line.decode("utf-8", "replace")
+        return self._part(line, adapter.feed_text, text, silent)
+
+    def _part(
+        self,
+        line: bytes,
+        call: Callable[[Any], Iterable[Event]],
+        given: Any,
+        silent: int,
+    ) -> Iterator[Event]:
+        """Give the events of one part; a part without any is of class `silent`."""
+        worst = -1
+        try:
+            for event in call(given):
+                kind = _MAPPED
+                if isinstance(event, Unknown):
+                    kind = _UNKNOWN
+                    self._count_unknown(event.type)
+                elif isinstance(event, Unparsed):
+                    kind = _UNPARSABLE
+                worst = max(worst, kind)
+                yield event
+        except Exception as error:
+            worst = _UNPARSABLE
+            yield self._failed(line, error)
+        self._worst = max(self._worst, silent if worst < 0 else worst)
+
+    def _guarded(self, call: Callable[[], Iterable[Event]]) -> Iterator[Event]:
+        try:
+            yield from call()
+        except Exception as error:
+            yield self._failed(b"", error)
+
+    def _failed(self, line: bytes, error: Exception) -> Unparsed:
+        reason = f"the adapter failed: {type(error).__name__}: {error}"
+        if len(self.failures) < _FAILURES:
+            self.failures.append(reason)
+        return Unparsed(line, reason)
+
+    def _count_unknown(self, name: str) -> None:
+        if name not in self.unknown_types and len(self.unknown_types) >= _UNKNOWN_TYPES:
+            name = "(others)"
+        self.unknown_types[name] = self.unknown_types.get(name, 0) + 1

@@ -1,0 +1,116 @@
+"""Where the facts are projected: bytes -> events -> story, dialog, clocks, and files.
+
+It owns the order: an entry is on disk before anything else is done with its event.
+No event loop: the supervisor calls it, one chunk after the other.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+
+from agent_wrap.clocks import Clocks
+from agent_wrap.dialog import Dialog
+from agent_wrap.encode import encode
+from agent_wrap.entries import Entry
+from agent_wrap.events import Event
+from agent_wrap.outcome import Outcome
+from agent_wrap.reader import Reader
+from agent_wrap.story import Story
+from agent_wrap.writer import Archive
+
+Watcher = Callable[[Event, list[Entry]], None]
+
+
+class Recorder:
+    """Takes the agent's bytes and leaves entries on disk.
+
+    `watchers` are told of each event and its entries, after these are written.
+    """
+
+    def __init__(
+        self,
+        reader: Reader,
+        dialog: Dialog,
+        archive: Archive,
+        clocks: Clocks,
+        *,
+        sync_entries: bool = False,
+    ) -> None:
+        self.reader = reader
+        self.dialog = dialog
+        self.archive = archive
+        self.clocks = clocks
+        self.story = Story()
+        self.watchers: list[Watcher] = []
+        self.written = dialog.seq
+        self.lost = 0
+        self._sync_entries = sync_entries
+
+    def start(self) -> None:
+        """Record what the adapter says before the first line."""
+        self._record(self.reader.start())
+
+    def feed(self, data: bytes) -> None:
+        """Record the next bytes of the agent's stdout."""
+        self._record(self.reader.feed(data))
+        self.archive.stdout.append(data)
+
+    def feed_stderr(self, data: bytes) -> None:
+        """Keep the next bytes of the agent's stderr."""
+        self.archive.stderr.append(data)
+
+    def begin(self) -> None:
+        """Write `init` now with what is known, unless it is written."""
+        if self.dialog.state == "NEW":
+            self._write(self.dialog.begin(time.time()))
+
+    def settle(self) -> None:
+        """Read held lines as plain text, and give what is held for grouping."""
+        self._record(self.reader.settle())
+        self._record(self.reader.pause())
+
+    def close(self) -> None:
+        """Record what the end of the stream brings."""
+        self._record(self.reader.close())
+
+    def with_losses(self, message: str) -> str:
+        """Add to a message what could not be written, if anything."""
+        if not self.lost:
+            return message
+        error = self.archive.dialog.error
+        why = f" ({error.strerror})" if error else ""
+        said = f"{self.lost} entries could not be written{why}"
+        return f"{message}; {said}" if message else said
+
+    def complete(self, outcome: Outcome, duration_ms: int, message: str) -> None:
+        """End the dialog."""
+        last = self.dialog.complete(
+            outcome.status,
+            duration_ms=duration_ms,
+            now=time.time(),
+            message=message,
+            unfinished=outcome.unfinished,
+        )
+        self._write(last)
+
+    def _record(self, events: Iterable[Event]) -> None:
+        now, moment = time.time(), time.monotonic()
+        for event in events:
+            new = self.dialog.apply(event, now)
+            if new:
+                self._write(new)
+            self.story.apply(event)
+            self.clocks.apply(event, moment)
+            for watcher in self.watchers:
+                watcher(event, new)
+
+    def _write(self, new: list[Entry]) -> None:
+        for entry in new:
+            text = entry.get("content") or entry.get("result") or entry.get("error")
+            if self.archive.dialog.append(encode(entry, text or "")):
+                self.written += 1
+            else:
+                self.lost += 1
+            if self._sync_entries:
+                self.archive.dialog.sync()

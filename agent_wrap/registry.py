@@ -1,0 +1,228 @@
+"""From a name, a program or the first lines of a stream to an adapter.
+
+Adapters are entry points of the group `agent_wrap.adapters`, the built-in ones too:
+
+    my-agent = "my_package.my_module:MyAgent [my-agent, my-agent-npm]"
+
+The brackets (an entry point's extras) list the programs it adapts, so that choosing
+by program imports nothing; an entry without brackets is imported and asked.
+The entry points are read from `*.dist-info` by a listing: `importlib.metadata` costs
+seven interpreter starts before the agent runs (docs/adr/0002).
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from agent_wrap.errors import AdapterError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from typing import Any
+
+    from agent_wrap.adapter import Adapter
+
+GROUP = "agent_wrap.adapters"
+FALLBACK = "plain"
+"""The adapter for a stream that no other one recognises."""
+
+_RUNNERS = {
+    "env": 0,
+    "nice": 0,
+    "nohup": 0,
+    "npx": 0,
+    "bunx": 0,
+    "uvx": 0,
+    "stdbuf": 0,
+    "timeout": 1,
+}
+"""Programs that run another one, and how many operands of their own come first."""
+
+_RUNNERS_WITH_VALUE = frozenset(
+    {"-u", "-C", "-S", "-n", "-p", "--package", "--from", "-s", "-k", "-i", "-o", "-e"}
+)
+_SUBCOMMAND_RUNNERS = {
+    ("npm", "exec"),
+    ("pnpm", "dlx"),
+    ("pnpm", "exec"),
+    ("yarn", "dlx"),
+    ("uv", "run"),
+    ("bun", "x"),
+}
+
+
+class Entry:
+    """One line of the registry: where an adapter's class is, and its programs."""
+
+    def __init__(self, name: str, target: str, programs: frozenset[str] | None) -> None:
+        self.name = name
+        self.target = target
+        self._programs = programs
+
+    def load(self) -> type[Adapter]:
+        """Import the class. Raises AdapterError with the import's own words."""
+        return load_class(self.name, self.target)
+
+    @property
+    def programs(self) -> frozenset[str]:
+        """The programs it adapts; an entry that does not list them is imported."""
+        if self._programs is None:
+            try:
+                self._programs = self.load().programs
+            except AdapterError:  # somebody else's broken package must not end a run
+                self._programs = frozenset()
+        return self._programs
+
+
+def load_class(name: str, target: str) -> type[Adapter]:
+    """Import `package.module:Class`. Raises AdapterError."""
+    from importlib import import_module
+
+    module_name, _, class_name = target.partition(":")
+    try:
+        found = getattr(import_module(module_name), class_name)
+    except Exception as error:
+        reason = f"cannot be loaded from {target}: {type(error).__name__}: {error}"
+        raise AdapterError(name, reason) from error
+    if not callable(getattr(found, "feed", None)):
+        raise AdapterError(name, f"{target} has no method feed(event)")
+    return found  # type: ignore[no-any-return]  # checked by hand just above
+
+
+def known() -> dict[str, Entry]:
+    """Give all installed adapters by name; the first one found on the path wins."""
+    found: dict[str, Entry] = {}
+    for text in _entry_point_files():
+        for entry in _parse(text):
+            found.setdefault(entry.name, entry)
+    return found
+
+
+def find(name: str) -> Entry:
+    """Give an adapter by its name, or by `package.module:Class`.
+
+    Raises AdapterError, which names the known ones.
+    """
+    if ":" in name:
+        return Entry(name, name, None)
+    entries = known()
+    if name not in entries:
+        raise AdapterError(name, "is not installed", tuple(sorted(entries)))
+    return entries[name]
+
+
+def program_of(command: Sequence[str]) -> str:
+    """Give the base name of the program that a command really runs.
+
+    Looks through `env`, `npx`, `timeout` and the like, through npm scopes and
+    versions (`@scope/name@1.2`), and through the extension of a script.
+    """
+    words = [word for word in command if word]
+    while words:
+        name = os.path.basename(words[0])
+        if (name, *words[1:2]) in _SUBCOMMAND_RUNNERS:
+            words = _operands(words[2:])
+        elif name in _RUNNERS:
+            words = _operands(words[1:])[_RUNNERS[name] :]
+        else:
+            return _plain_name(words[0])
+    return ""
+
+
+def by_program(command: Sequence[str]) -> Entry | None:
+    """Give the adapter that names the command's program, or None."""
+    program = program_of(command)
+    for entry in known().values():
+        if program and program in entry.programs:
+            return entry
+    return None
+
+
+def recogniser(
+    chosen: Callable[[str, Adapter], None],
+) -> Callable[[dict[str, Any]], Adapter | None]:
+    """Make a function that finds the adapter of a native event, or gives None.
+
+    `chosen` is told the name of the adapter that was found. All adapters are
+    imported at the first call: only a stream of an unknown program needs that.
+    """
+    classes: list[tuple[str, type[Adapter]]] = []
+
+    def recognise(event: dict[str, Any]) -> Adapter | None:
+        if not classes:
+            classes.extend(_load_all())
+        for name, adapter_class in classes:
+            try:
+                if adapter_class.recognises(event):
+                    adapter = adapter_class()
+                    chosen(name, adapter)
+                    return adapter
+            except Exception:  # a broken adapter must not hide the others
+                continue
+        return None
+
+    return recognise
+
+
+def _load_all() -> Iterator[tuple[str, type[Adapter]]]:
+    for entry in known().values():
+        try:
+            yield entry.name, entry.load()
+        except AdapterError:
+            continue
+
+
+def _operands(words: list[str]) -> list[str]:
+    """Drop a runner's own options, their values, and `NAME=VALUE` words."""
+    at = 0
+    while at < len(words):
+        word = words[at]
+        if word == "--":
+            return words[at + 1 :]
+        if word in _RUNNERS_WITH_VALUE:
+            at += 2
+        elif word.startswith("-") or ("=" in word and "/" not in word.split("=")[0]):
+            at += 1
+        else:
+            break
+    return words[at:]
+
+
+def _plain_name(word: str) -> str:
+    name = os.path.basename(word)
+    name = name.split("@")[0] or name
+    for extension in (".js", ".mjs", ".cjs", ".py", ".exe"):
+        name = name.removesuffix(extension)
+    return name
+
+
+def _entry_point_files() -> Iterator[str]:
+    for folder in sys.path:
+        try:
+            names = sorted(os.listdir(folder or "."))
+        except OSError:
+            continue
+        for name in names:
+            if name.endswith((".dist-info", ".egg-info")):
+                path = f"{folder or '.'}/{name}/entry_points.txt"
+                try:
+                    with open(path, encoding="utf-8") as file:
+                        yield file.read()
+                except (OSError, ValueError):
+                    continue
+
+
+def _parse(text: str) -> Iterator[Entry]:
+    inside = False
+    for line in text.splitlines():
+        line = line.strip()
+        if line.startswith("["):
+            inside = line == f"[{GROUP}]"
+        elif inside and "=" in line and not line.startswith(("#", ";")):
+            name, _, value = line.partition("=")
+            target, bracket, extras = value.partition("[")
+            words = extras.rstrip("] ").replace(",", " ").split()
+            programs = frozenset(words) if bracket else None
+            yield Entry(name.strip(), target.strip(), programs)

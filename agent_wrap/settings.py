@@ -1,0 +1,417 @@
+"""What one run is asked to do: options, environment, configuration file -> Settings.
+
+`OPTIONS` is the one list of options; the help text, the environment twins, the
+configuration file and the Python functions are made from it. Read before the agent
+runs, so this module imports only what the interpreter has at hand.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from agent_wrap.errors import UsageError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from typing import Any
+
+TWIN = "AGENT_WRAP_"
+NOT_TWINS = frozenset({"AGENT_WRAP_RUN", "AGENT_WRAP_DEADLINE"})
+DEFAULT_ARCHIVE = "/tmp/sse-archive"
+
+
+class Settings:
+    """Everything one run was asked to do. Frozen; the defaults stand here.
+
+    Times are seconds, sizes bytes, money US dollars; None means no limit.
+    """
+
+    command: tuple[str, ...] = ()
+    adapter: str = "auto"
+    archive: str = DEFAULT_ARCHIVE
+    task: str = ""
+    model: str = ""
+    agent: str = ""
+    cwd: str = ""
+    prompt: str | None = None
+    prompt_file: str = ""
+    prompt_via: str = "auto"
+    timeout: float | None = None
+    first_output_timeout: float | None = None
+    idle_timeout: float | None = None
+    kill_grace: float = 5.0
+    result_grace: float | None = None
+    drain_grace: float = 2.0
+    max_turns: int | None = None
+    max_tokens: int | None = None
+    max_cost: float | None = None
+    max_line_bytes: int = 64 * 1024 * 1024
+    echo: str = "auto"
+    no_adapt: bool = False
+    fsync: str = "complete"
+    strict: bool = False
+    events_fd: int | None = None
+    daemon_socket: str = ""
+    environment: Mapping[str, str] = {}  # never changed: the class is frozen
+
+    def __init__(self, **values: Any) -> None:
+        self.__dict__.update(values)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"settings are frozen: {name} cannot be set")
+
+
+def text(value: str) -> str:
+    """Take any text."""
+    return value
+
+
+def seconds(value: str) -> float:
+    """Take a duration: a number above zero."""
+    number = _number(value)
+    if number <= 0:
+        raise ValueError("a number of seconds above 0")
+    return number
+
+
+def grace(value: str) -> float:
+    """Take a grace period: a number, zero allowed."""
+    number = _number(value)
+    if number < 0:
+        raise ValueError("a number of seconds, 0 or more")
+    return number
+
+
+def count(value: str) -> int:
+    """Take a whole number above zero."""
+    if not value.isascii() or not value.isdigit() or int(value[:18]) == 0:
+        raise ValueError("a whole number above 0")
+    return int(value[:18])
+
+
+def descriptor(value: str) -> int:
+    """Take the number of an open file descriptor."""
+    if not value.isascii() or not value.isdigit():
+        raise ValueError("the number of an open file descriptor")
+    return int(value[:9])
+
+
+def money(value: str) -> float:
+    """Take an amount of US dollars above zero."""
+    number = _number(value)
+    if number <= 0:
+        raise ValueError("an amount in US dollars above 0")
+    return number
+
+
+def switch(value: str) -> bool:
+    """Take a boolean as the environment and the configuration file write it."""
+    if value.lower() in ("1", "true"):
+        return True
+    if value.lower() in ("0", "false"):
+        return False
+    raise ValueError("1, 0, true or false")
+
+
+def one_of(*words: str) -> Callable[[str], str]:
+    """Make a parser that takes one of the words."""
+
+    def parse(value: str) -> str:
+        if value not in words:
+            raise ValueError(f"one of {', '.join(words)}")
+        return value
+
+    return parse
+
+
+def _number(value: str) -> float:
+    try:
+        number = float(value)
+    except ValueError:
+        raise ValueError("a number") from None
+    if not -1e12 < number < 1e12:
+        raise ValueError("a finite number")
+    return number
+
+
+class Option:
+    """One option of a run. `metavar` empty: a switch; `help` empty: not shown."""
+
+    def __init__(
+        self, name: str, metavar: str, parse: Callable[[str], object], help: str
+    ) -> None:
+        self.name = name
+        self.metavar = metavar
+        self.parse = parse
+        self.help = help
+
+    @property
+    def flag(self) -> str:
+        """The option as it is written on the command line."""
+        return "--" + self.name.replace("_", "-")
+
+    @property
+    def twin(self) -> str:
+        """The environment variable of the same meaning."""
+        return TWIN + self.name.upper()
+
+
+OPTIONS: tuple[Option, ...] = (
+    Option(
+        "adapter",
+        "NAME",
+        text,
+        "an installed adapter or package.module:Class; auto: by program, else by the "
+        "first lines, else plain text",
+    ),
+    Option(
+        "archive",
+        "DIR",
+        text,
+        f"where all is written ($SSE_ARCHIVE, {DEFAULT_ARCHIVE})",
+    ),
+    Option("task", "ID", text, "init.data.task (else the daemon's project id)"),
+    Option(
+        "model", "NAME", text, "init.data.model (else $SSE_MODEL_NAME, argv, stream)"
+    ),
+    Option("agent", "NAME", text, "init.data.agent (else the adapter's name)"),
+    Option("cwd", "DIR", text, "where the agent runs (else here)"),
+    Option("prompt", "TEXT", text, "what the agent is asked"),
+    Option("prompt_file", "FILE", text, "the same from a file; - is stdin"),
+    Option(
+        "prompt_via",
+        "HOW",
+        one_of("auto", "argv", "stdin", "file", "none"),
+        "how the prompt reaches the agent: auto, argv ({prompt} in COMMAND), stdin, "
+        "file ({prompt_file} in COMMAND), none",
+    ),
+    Option(
+        "timeout",
+        "S",
+        seconds,
+        "wall clock (also $TIMEOUT less a margin, the earlier of both)",
+    ),
+    Option("first_output_timeout", "S", seconds, "no first event for so long"),
+    Option(
+        "idle_timeout",
+        "S",
+        seconds,
+        "no progress for so long (stands still while a tool runs)",
+    ),
+    Option("kill_grace", "S", grace, "from SIGTERM to SIGKILL (5)"),
+    Option(
+        "result_grace",
+        "S",
+        grace,
+        "how long the agent may live on after its final event (10)",
+    ),
+    Option(
+        "drain_grace",
+        "S",
+        grace,
+        "how long others may hold its stdout after it is gone (2)",
+    ),
+    Option("max_turns", "N", count, "stop the run above so many turns"),
+    Option("max_tokens", "N", count, "stop the run above so many tokens, in and out"),
+    Option("max_cost", "USD", money, "stop the run above this cost"),
+    Option(
+        "max_line_bytes",
+        "N",
+        count,
+        "longer lines are kept raw, skipped and counted (64 MiB)",
+    ),
+    Option(
+        "echo",
+        "HOW",
+        one_of("auto", "native", "pretty", "none"),
+        "stdout: native bytes, a readable timeline, none; auto: pretty on a terminal",
+    ),
+    Option("no_adapt", "", switch, "do not touch COMMAND"),
+    Option(
+        "fsync", "WHEN", one_of("never", "complete", "entry"), "never, complete, entry"
+    ),
+    Option("strict", "", switch, "unknown native events: exit 3 in place of 0"),
+    Option("config", "FILE", text, "the same options from a TOML file"),
+    Option("events_fd", "FD", descriptor, ""),
+)
+_BY_FLAG = {option.flag: option for option in OPTIONS}
+_BY_NAME = {option.name: option for option in OPTIONS}
+
+
+def read(argv: Sequence[str], environment: Mapping[str, str]) -> Settings:
+    """Make the settings of a run from its command line and environment.
+
+    `argv` is what follows the program's name. Raises UsageError.
+    """
+    given, command = _scan(argv)
+    twins = {
+        name: _parse(option, environment[option.twin], option.twin)
+        for name, option in _BY_NAME.items()
+        if environment.get(option.twin)
+    }
+    _warn_of_unknown_twins(environment)
+    config = str(given.get("config") or twins.get("config") or "")
+    values = {**(_from_file(config) if config else {}), **twins, **given}
+    values.pop("config", None)
+    return finish(values, command, environment)
+
+
+def finish(
+    values: Mapping[str, Any], command: Sequence[str], environment: Mapping[str, str]
+) -> Settings:
+    """Complete given values by what the environment says, and check them together.
+
+    Raises UsageError.
+    """
+    chosen = dict(values)
+    words = tuple(command) or tuple(chosen.pop("command", ()))
+    chosen.pop("command", None)
+    if not words:
+        raise UsageError(
+            "no command to run", "Put it after --, as in: agent-wrap -- claude -p 'Hi'"
+        )
+    chosen.setdefault("archive", environment.get("SSE_ARCHIVE") or DEFAULT_ARCHIVE)
+    model = environment.get("SSE_MODEL_NAME", "")
+    if not chosen.get("model") and model not in ("", "none"):
+        chosen["model"] = model
+    chosen.update(_limits(chosen, environment.get("TIMEOUT", "")))
+    if chosen.get("prompt_file"):
+        if chosen.get("prompt") is not None:
+            raise UsageError(
+                "--prompt and --prompt-file are both given", "Give one of them"
+            )
+        chosen["prompt"] = read_prompt(chosen["prompt_file"])
+    return Settings(
+        **chosen,
+        command=words,
+        daemon_socket=environment.get("SSE_DAEMON_SOCKET", ""),
+        environment={k: v for k, v in environment.items() if not k.startswith(TWIN)},
+    )
+
+
+def read_prompt(path: str) -> str:
+    """Give a prompt file's text; `-` is standard input. Raises UsageError.
+
+    What is not UTF-8 is replaced: a prompt with a stray byte is still a prompt.
+    """
+    try:
+        with open(0 if path == "-" else path, "rb", closefd=path != "-") as file:
+            data = file.read()
+    except OSError as error:
+        raise UsageError(
+            f"--prompt-file {path}: {error.strerror or error}",
+            "Give a file that can be read, or - for standard input",
+        ) from None
+    return data.decode("utf-8", "replace").removeprefix("\ufeff")
+
+
+def _limits(chosen: Mapping[str, Any], hard: str) -> dict[str, float]:
+    """Join `--timeout` with the container's own `TIMEOUT`.
+
+    SSEBench kills with SIGKILL at TIMEOUT seconds, so the run ends a margin earlier:
+    10 %, at least 1 s, at most 10 s, never over half. The kill ladder then has half
+    of the margin.
+    """
+    if not hard.isascii() or not hard.isdigit() or not int(hard[:12]):
+        return {}
+    limit = float(int(hard[:12]))
+    margin = min(max(limit / 10, 1.0), 10.0, limit / 2)
+    timeout = chosen.get("timeout")
+    kill_grace = chosen.get("kill_grace", Settings.kill_grace)
+    return {
+        "timeout": limit - margin if timeout is None else min(timeout, limit - margin),
+        "kill_grace": min(kill_grace, margin / 2),
+    }
+
+
+def _scan(argv: Sequence[str]) -> tuple[dict[str, Any], list[str]]:
+    """Read the options before `--` by hand: argparse costs two interpreter starts."""
+    values: dict[str, Any] = {}
+    words = list(argv)
+    while words:
+        word = words.pop(0)
+        if word == "--":
+            return values, words
+        name, equals, value = word.partition("=")
+        option = _BY_FLAG.get(name)
+        if option is None:
+            raise UsageError(
+                f"unknown option {name}"
+                if name.startswith("-")
+                else f"unexpected word {name!r}",
+                "The agent's command comes after --; see agent-wrap --help",
+            )
+        if option.metavar and not equals:
+            if not words or words[0] == "--":
+                raise UsageError(f"{name} needs a value: {name} {option.metavar}")
+            value = words.pop(0)
+        elif not option.metavar and not equals:
+            value = "1"
+        values[option.name] = _parse(option, value, name)
+    return values, []
+
+
+def _parse(option: Option, value: str, source: str) -> object:
+    try:
+        return option.parse(value)
+    except ValueError as error:
+        raise UsageError(f"{source}: {value!r} is not {error}") from None
+
+
+def _from_file(path: str) -> dict[str, Any]:
+    import tomllib
+
+    try:
+        with open(path, "rb") as file:
+            table = tomllib.load(file)
+    except OSError as error:
+        raise UsageError(f"--config {path}: {error.strerror or error}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise UsageError(f"--config {path}: not TOML: {error}") from None
+    values: dict[str, Any] = {}
+    for key, value in table.items():
+        name = key.replace("-", "_")
+        if name == "command":
+            values["command"] = _words(value, path)
+        elif name in _BY_NAME and name != "config":
+            written = str(value).lower() if isinstance(value, bool) else str(value)
+            values[name] = _parse(_BY_NAME[name], written, f"{path}: {key}")
+        else:
+            raise UsageError(f"{path}: no such option: {key}")
+    return values
+
+
+def _words(value: object, path: str) -> tuple[str, ...]:
+    if isinstance(value, str):
+        return tuple(value.split())
+    if isinstance(value, list) and all(isinstance(word, str) for word in value):
+        return tuple(value)
+    raise UsageError(f"{path}: command must be a list of words")
+
+
+def _warn_of_unknown_twins(environment: Mapping[str, str]) -> None:
+    twins = {option.twin for option in OPTIONS}
+    for name in environment:
+        if name.startswith(TWIN) and name not in twins and name not in NOT_TWINS:
+            print(
+                f"agent-wrap: {name} is not an option's twin, ignored", file=sys.stderr
+            )
+
+
+def help_text() -> str:
+    """Give the options as lines for `--help`."""
+    lines = []
+    for option in OPTIONS:
+        if option.help:
+            left = f"  {option.flag} {option.metavar}".rstrip()
+            lines.append(f"{left:<28} {option.help}" if len(left) < 28 else left)
+            if len(left) >= 28:
+                lines.append(" " * 29 + option.help)
+    return "\n".join(lines)
+
+
+def run_directory(settings: Settings) -> str:
+    """Give the folder in which the agent runs."""
+    return os.path.abspath(settings.cwd) if settings.cwd else os.getcwd()

@@ -1,0 +1,51 @@
+"""Reading native events without trusting their shape.
+
+A field that is missing or of the wrong type reads as empty: agents change their
+formats between releases, and a surprise must never end a run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+
+def get_text(event: Mapping[str, Any], key: str) -> str:
+    """Give a string field, or an empty string."""
+    value = event.get(key)
+    return value if isinstance(value, str) else ""
+
+
+def get_count(event: Mapping[str, Any], key: str) -> int:
+    """Give a number of things (tokens, turns): a whole number, never negative."""
+    value = event.get(key)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return 0
+    return int(value) if 0 < value < 2**63 else 0
+
+
+def get_number(event: Mapping[str, Any], key: str) -> float | None:
+    """Give a number that is not negative and finite (a cost), or None."""
+    value = event.get(key)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return float(value) if 0 <= value < float("inf") else None
+
+
+def get_dict(event: Mapping[str, Any], key: str) -> dict[str, Any]:
+    """Give an object field, or an empty object."""
+    value = event.get(key)
+    return value if isinstance(value, dict) else {}
+
+
+def get_dicts(event: Mapping[str, Any], key: str) -> list[dict[str, Any]]:
+    """Give the objects of a list field; items of other types are left out."""
+    value = event.get(key)
+    return [v for v in value if isinstance(v, dict)] if isinstance(value, list) else []
+
+
+def as_args(value: Any) -> dict[str, Any] | None:
+    """Give tool arguments as an object: anything else is put under `input`."""
+    if isinstance(value, dict):
+        return value
+    return None if value in (None, "") else {"input": value}

@@ -1,0 +1,58 @@
+"""What the agent has said about its own run so far: the final event that counts, its
+session, its background tasks, its notices. Feed it every event.
+"""
+
+from __future__ import annotations
+
+from agent_wrap.events import (
+    Event,
+    Notice,
+    RunFinished,
+    SessionStarted,
+    SubagentUpdated,
+    TurnStarted,
+)
+
+NOTICES = 100
+"""Notices that are kept; the raw stream has them all."""
+
+
+class Story:
+    """The agent's own account.
+
+    `final` is the last final event, taken back when the agent wakes up after it (a
+    background task ended, the next message of a two-way session came).
+    """
+
+    def __init__(self) -> None:
+        self.final: RunFinished | None = None
+        self.session = SessionStarted()
+        self.notices: list[str] = []
+        self.background: set[str] = set()
+
+    def apply(self, event: Event) -> None:
+        """Take one event into the story."""
+        if isinstance(event, RunFinished):
+            self.final = event
+        elif isinstance(event, TurnStarted):
+            self.final = None
+        elif isinstance(event, SessionStarted):
+            self.final = None
+            self._merge(event)
+        elif isinstance(event, SubagentUpdated):
+            if event.status == "running":
+                self.background.add(event.id)
+            else:
+                self.background.discard(event.id)
+        elif isinstance(event, Notice) and len(self.notices) < NOTICES:
+            self.notices.append(event.text)
+
+    def _merge(self, event: SessionStarted) -> None:
+        known = self.session
+        self.session = SessionStarted(
+            known.session_id or event.session_id,
+            known.model or event.model,
+            known.cwd or event.cwd,
+            known.agent or event.agent,
+            known.agent_version or event.agent_version,
+        )

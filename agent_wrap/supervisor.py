@@ -1,0 +1,312 @@
+"""The run: the only place where processes, clocks, streams and the record meet.
+
+    started agent -> first cause (exit, limit, stop signal) -> end the agent -> drain
+                  -> sweep -> complete, summary, exit code
+
+This process runs nothing else, so the event loop is ours alone.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from typing import Any
+
+import anyio
+
+from agent_wrap import assembly, process
+from agent_wrap.daemon import project
+from agent_wrap.echo import Echo
+from agent_wrap.encode import encode
+from agent_wrap.errors import SpawnError
+from agent_wrap.events import RunFinished
+from agent_wrap.ladder import Ladder
+from agent_wrap.launch import Plan, say
+from agent_wrap.outcome import Cause, Ending, Outcome, decide
+from agent_wrap.resources import Sampler
+from agent_wrap.streams import CHUNK, Streams
+from agent_wrap.summary import Measured, build
+from agent_wrap.writer import SUMMARY, Archive
+
+TICK = 0.25
+INIT_BY = 0.8
+QUIET = 0.5
+SAMPLE_EVERY = 1.0
+EVENTS_PATIENCE = 60.0
+"""Our own Python caller reads events all the time: only a blocked one is this late."""
+
+
+class Supervisor:
+    """One run, from a started agent (or the failure to start it) to its exit code."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        archive: Archive,
+        control: int,
+        agent: process.Agent | None,
+        failure: SpawnError | None,
+        *,
+        started: float,
+        spawned: float,
+    ) -> None:
+        self.plan = plan
+        self.settings = plan.settings
+        self.archive = archive
+        self.started = started
+        self.spawned = spawned
+        self.parts = assembly.Assembly(plan, archive, started=started, spawned=spawned)
+        self.recorder = self.parts.recorder
+        self.sampler = Sampler()
+        self.notes = [process.GUARANTEES] if process.GUARANTEES else []
+        self._control = control
+        self._agent = agent
+        self._failure = failure
+        self._status: int | None = None
+        self._ending: Ending | None = None
+        self._final: RunFinished | None = None
+        self._ladder: Ladder | None = None
+
+    def run(self) -> int:
+        """Watch the run to its end; give the exit code. Always completes the dialog."""
+        try:
+            anyio.run(self._main)
+        except BaseException as error:  # the dialog must be completed whatever it was
+            self._fail(error)
+        return self._finish()
+
+    async def _main(self) -> None:
+        self._ended = anyio.Event()
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(self._listen_to_guardian)
+            if self.settings.daemon_socket and not self.settings.task:
+                tasks.start_soon(self._ask_daemon)
+            if self._agent is not None:
+                await self._watch(self._agent, Streams(tasks, _lost_echo), tasks)
+            elif self._failure is not None:
+                error = self._failure
+                self._end(
+                    Cause.SPAWN_FAILED, detail=str(error), spawn_code=error.exit_code
+                )
+            tasks.cancel_scope.cancel()
+
+    async def _watch(
+        self, agent: process.Agent, streams: Streams, tasks: anyio.abc.TaskGroup
+    ) -> None:
+        settings = self.settings
+        ladder = self._ladder = Ladder(
+            agent,
+            self._reap,
+            kill_grace=settings.kill_grace,
+            drain_grace=settings.drain_grace,
+            drained=streams.drained,
+        )
+        tasks.start_soon(self._reap_children)
+        streams.follow(agent.stdout, self.recorder.feed, self._show(streams))
+        streams.follow(agent.stderr, self.recorder.feed_stderr, Echo(2))
+        if agent.stdin >= 0:
+            tasks.start_soon(self._write_stdin, agent.stdin)
+        self._add_watchers(streams)
+        self.recorder.start()
+        tasks.start_soon(self._keep_time, streams)
+        if self.parts.broken is not None:
+            self._end(Cause.INTERNAL, detail=str(self.parts.broken))
+        await self._ended.wait()
+        with anyio.CancelScope(shield=True):
+            await ladder.end_agent()
+            if self._ending is not None and self._ending.cause is Cause.EXITED:
+                await ladder.drain()
+            await ladder.sweep()
+            await streams.flush()
+
+    def _end(self, cause: Cause, **facts: Any) -> None:
+        """Note what ended the run. The first cause wins."""
+        if self._ending is None:
+            self._ending = Ending(cause=cause, **facts)
+            self._final = self.recorder.story.final
+            self._ended.set()
+
+    def _fail(self, error: BaseException) -> None:
+        """Note an error of ours, and end the agent without an event loop."""
+        while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
+            error = error.exceptions[0]
+        self._ending = Ending(
+            cause=Cause.INTERNAL, detail=f"{type(error).__name__}: {error}"
+        )
+        process.sweep()
+
+    def _show(self, streams: Streams) -> Echo:
+        """Choose what our own stdout shows."""
+        echo = Echo(1)
+        how = self.settings.echo
+        if how == "auto":
+            how = "pretty" if os.isatty(1) else "native"
+        if how == "native":
+            return echo
+        if how == "pretty":
+            streams.add_echo(echo)
+            self.recorder.watchers.append(assembly.pretty_printer(echo))
+        silent = Echo(1)
+        silent.lose()
+        return silent
+
+    def _add_watchers(self, streams: Streams) -> None:
+        settings, watchers = self.settings, self.recorder.watchers
+        if settings.max_turns or settings.max_tokens or settings.max_cost:
+            watchers.append(
+                assembly.limit_checker(
+                    self.plan,
+                    self.parts.dialog,
+                    lambda which, limit: self._end(Cause(which), limit=limit),
+                )
+            )
+        if settings.events_fd is not None:
+            sink = Echo(settings.events_fd, EVENTS_PATIENCE)
+            streams.add_echo(sink)
+            watchers.append(assembly.event_sender(sink))
+
+    async def _write_stdin(self, fd: int) -> None:
+        data = self.plan.stdin or b""
+        os.set_blocking(fd, False)
+        try:
+            while data:
+                await anyio.wait_writable(fd)
+                data = data[os.write(fd, data[:CHUNK]) :]
+        except OSError:  # the agent does not read its stdin
+            pass
+        finally:
+            os.close(fd)
+
+    async def _listen_to_guardian(self) -> None:
+        os.set_blocking(self._control, False)
+        while True:
+            await anyio.wait_readable(self._control)
+            numbers = os.read(self._control, 64)
+            for number in numbers:
+                self._signalled(number)
+            if not numbers:
+                self._end(
+                    Cause.WRAPPER_KILLED,
+                    stop_signal=int(signal.SIGKILL),
+                    detail="agent-wrap's first process was killed",
+                )
+                return
+
+    def _signalled(self, number: int) -> None:
+        if number in process.PASSED_ON:
+            if self._agent is not None and self._status is None:
+                self._agent.signal_group(number)
+        elif self._ending is None:
+            self._end(Cause.STOPPED, stop_signal=number)
+        elif self._ladder is not None:
+            self._ladder.hurry.set()
+
+    async def _reap_children(self) -> None:
+        with anyio.open_signal_receiver(signal.SIGCHLD) as received:
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGCHLD})
+            self._reap()
+            async for _ in received:
+                self._reap()
+
+    def _reap(self) -> None:
+        for pid, status in process.reap():
+            if self._agent is not None and pid == self._agent.pid:
+                self._status = status
+                self._end(Cause.EXITED)
+                if self._ladder is not None:
+                    self._ladder.gone.set()
+
+    async def _keep_time(self, streams: Streams) -> None:
+        """Look at the clocks a few times a second, and exactly when one is due."""
+        recorder, clocks = self.recorder, self.parts.clocks
+        sampled = 0.0
+        while True:
+            now = time.monotonic()
+            if now - self.spawned >= INIT_BY:
+                if now - streams.last_output >= QUIET or recorder.dialog.state == "NEW":
+                    recorder.settle()
+                recorder.begin()
+            if now - sampled >= SAMPLE_EVERY:
+                self.sampler.sample(os.getpid())
+                sampled = now
+            due = clocks.due(
+                now,
+                busy=recorder.dialog.has_open_tools,
+                finished=recorder.story.final is not None,
+                background=bool(recorder.story.background),
+            )
+            if due is not None:
+                self._end(due[0], limit=due[1])
+                return
+            await anyio.sleep(clocks.until_next(now, TICK))
+
+    async def _ask_daemon(self) -> None:
+        found = await project(self.settings.daemon_socket)
+        self.parts.told_by_daemon(found)
+
+    def _finish(self) -> int:
+        """Complete the dialog and write the summary; give the exit code."""
+        recorder = self.recorder
+        recorder.close()
+        outcome = decide(self._facts())
+        message = recorder.with_losses(outcome.message)
+        duration_ms = int((time.monotonic() - self.started) * 1000)
+        recorder.complete(outcome, duration_ms, message)
+        if self.settings.fsync != "never":
+            self.archive.dialog.sync()
+        self._write_summary(outcome, message, duration_ms)
+        if outcome.reason in ("spawn_failed", "internal"):
+            say(message)
+        return outcome.exit_code
+
+    def _facts(self) -> Ending:
+        """Join what ended the run with how the agent's process ended."""
+        ending = self._ending or Ending(
+            cause=Cause.INTERNAL, detail="no cause is known"
+        )
+        code, number = self._exit()
+        adapter = self.recorder.reader.adapter
+        unknown = tuple(self.recorder.reader.unknown_types)
+        exited = ending.cause is Cause.EXITED
+        return Ending(
+            cause=ending.cause,
+            code=code,
+            signal=number,
+            final=self.recorder.story.final if exited else self._final,
+            promised=adapter is not None and adapter.promises_final_event,
+            limit=ending.limit,
+            stop_signal=ending.stop_signal,
+            detail=ending.detail,
+            spawn_code=ending.spawn_code,
+            unknown=unknown if self.settings.strict else (),
+        )
+
+    def _exit(self) -> tuple[int | None, int | None]:
+        """Give the agent's exit code, or the signal that it died of."""
+        if self._status is None:
+            return None, None
+        code = os.waitstatus_to_exitcode(self._status)
+        return (code, None) if code >= 0 else (None, -code)
+
+    def _write_summary(self, outcome: Outcome, message: str, duration_ms: int) -> None:
+        code, number = self._exit()
+        measured = Measured(
+            outcome=outcome,
+            message=message,
+            agent_code=code,
+            agent_signal=number,
+            started=self.started,
+            duration_ms=duration_ms,
+            resources=self.sampler.as_dict(),
+            killed=self._ladder.killed if self._ladder else [],
+            notes=self.notes,
+        )
+        data = encode(build(self.plan, measured, self.recorder))
+        error = self.archive.write_file(SUMMARY, data)
+        if error is not None:
+            say(f"{SUMMARY} could not be written: {error.strerror}")
+
+
+def _lost_echo() -> None:
+    say("the reader of our output takes nothing: the echo ends here")

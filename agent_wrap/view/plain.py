@@ -1,0 +1,68 @@
+"""An entry as lines of plain text: the timeline where nothing prettier is installed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from agent_wrap.jsonvalue import strip_terminal
+
+WIDTH = 100
+RESULT_LINES = 6
+
+
+def lines_of(entry: dict[str, Any]) -> Iterator[str]:
+    """Give the lines that show one entry; nothing in it can control the terminal."""
+    kind = entry.get("type")
+    if kind == "init":
+        data = entry["data"]
+        yield f"● {data['agent']} · {data['model']} · task {data['task']}"
+        yield f"  in {data['cwd']}"
+    elif kind == "prompt":
+        yield from _block("> ", "  ", entry["content"], RESULT_LINES)
+    elif kind == "message":
+        yield from _block("", "", entry["content"], None)
+    elif kind == "thinking":
+        yield from _block("~ ", "  ", entry["content"], RESULT_LINES)
+    elif kind == "tool":
+        yield from _tool(entry)
+    elif kind == "complete":
+        yield from _complete(entry)
+
+
+def _tool(entry: dict[str, Any]) -> Iterator[str]:
+    if entry["status"] == "running":
+        args = entry.get("args")
+        shown = json.dumps(args, ensure_ascii=False) if args else ""
+        yield from _block("▸ ", "  ", f"{entry['name']} {shown}", 1)
+    else:
+        mark = "✓ " if entry["status"] == "success" else "✗ "
+        text = entry.get("result") or entry.get("error") or entry["name"]
+        yield from _block(f"  {mark}", "    ", text, RESULT_LINES)
+
+
+def _complete(entry: dict[str, Any]) -> Iterator[str]:
+    tokens = entry["total_tokens"]
+    yield (
+        f"■ {entry['status']} · {entry['turns']} turns · "
+        f"{tokens['in']} tokens in, {tokens['out']} out · "
+        f"{entry['duration_ms'] / 1000:.1f} s"
+    )
+    if entry.get("message"):
+        yield from _block("  ", "  ", entry["message"], RESULT_LINES)
+
+
+def _block(first: str, other: str, text: str, most: int | None) -> Iterator[str]:
+    lines = [_safe(line) for line in text.strip("\n").split("\n")] or [""]
+    shown = lines if most is None else lines[:most]
+    for number, line in enumerate(shown):
+        cut = line if most is None or len(line) <= WIDTH else line[: WIDTH - 1] + "…"
+        yield (other if number else first) + cut
+    if len(lines) > len(shown):
+        yield f"{other}… {len(lines) - len(shown)} more lines"
+
+
+def _safe(line: str) -> str:
+    line = strip_terminal(line).expandtabs(4)
+    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in line)

@@ -1,0 +1,192 @@
+"""The archive's files: one run at a time, fresh, whole lines, never through a link.
+
+Opened before the agent runs and shared by the guardian and the supervisor, so only
+the standard library's cheapest modules.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import stat
+
+from agent_wrap.errors import ArchiveError
+
+DIALOG, STDOUT, STDERR, SUMMARY = (
+    "dialog.jsonl",
+    "stdout.log",
+    "stderr.log",
+    "summary.json",
+)
+_FRESH = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_NOFOLLOW
+_REUSED = os.O_WRONLY | os.O_APPEND | os.O_NOFOLLOW | os.O_TRUNC
+
+
+class LogFile:
+    """A file that only grows, by whole records."""
+
+    def __init__(self, fd: int) -> None:
+        self.fd = fd
+        self.size = 0
+        self.error: OSError | None = None
+
+    def append(self, record: bytes) -> bool:
+        """Write one record whole, or nothing of it; say whether it was written."""
+        done = 0
+        try:
+            while done < len(record):
+                done += os.write(self.fd, record[done:] if done else record)
+        except OSError as error:
+            self.error = error
+            if done:
+                self._cut()
+            return False
+        self.size += done
+        return True
+
+    def sync(self) -> None:
+        """Ask the system to put what was written on the disk."""
+        try:
+            os.fdatasync(self.fd)
+        except OSError as error:
+            self.error = error
+
+    def close(self) -> None:
+        """Close the file; a second call does nothing."""
+        if self.fd >= 0:
+            os.close(self.fd)
+            self.fd = -1
+
+    def _cut(self) -> None:
+        try:
+            os.ftruncate(self.fd, self.size)
+        except OSError as error:
+            self.error = error
+
+
+class Archive:
+    """The folder of one run, locked while it is open."""
+
+    def __init__(self, path: str, folder: int, files: dict[str, LogFile]) -> None:
+        self.path = path
+        self._folder = folder
+        self.dialog = files[DIALOG]
+        self.stdout = files[STDOUT]
+        self.stderr = files[STDERR]
+
+    @classmethod
+    def open(cls, path: str) -> Archive:
+        """Make the folder with its parents, lock it, start fresh files.
+
+        Raises ArchiveError naming the path and the reason.
+        """
+        folder = -1
+        at = path
+        try:
+            os.makedirs(path, exist_ok=True)
+            folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+            _lock(folder, path)
+            files = {}
+            for name in (DIALOG, STDOUT, STDERR):
+                at = os.path.join(path, name)
+                files[name] = LogFile(_fresh(name, at, folder))
+            _remove(SUMMARY, folder)
+        except OSError as error:
+            if folder >= 0:
+                os.close(folder)
+            raise ArchiveError(at, _reason(error), _hint(error)) from None
+        except ArchiveError:
+            if folder >= 0:
+                os.close(folder)
+            raise
+        return cls(path, folder, files)
+
+    @property
+    def dialog_path(self) -> str:
+        """Where the dialog is."""
+        return os.path.join(self.path, DIALOG)
+
+    def write_file(self, name: str, data: bytes) -> OSError | None:
+        """Write a whole small file at once, or leave the old one; give the error."""
+        temporary = f".{name}.part"
+        try:
+            _remove(temporary, self._folder)
+            fd = os.open(temporary, _FRESH, 0o644, dir_fd=self._folder)
+            try:
+                written = LogFile(fd)
+                if not written.append(data):
+                    return written.error
+            finally:
+                os.close(fd)
+            os.replace(
+                temporary, name, src_dir_fd=self._folder, dst_dir_fd=self._folder
+            )
+        except OSError as error:
+            return error
+        return None
+
+    def close(self) -> None:
+        """Close the files and give the lock back."""
+        for file in (self.dialog, self.stdout, self.stderr):
+            file.close()
+        if self._folder >= 0:
+            os.close(self._folder)
+            self._folder = -1
+
+
+def _lock(folder: int, path: str) -> None:
+    try:
+        fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise ArchiveError(
+            path,
+            "is in use by another run",
+            "Give each run an archive of its own (--archive DIR)",
+        ) from None
+    except OSError as error:
+        # Some network file systems have no locks: then there is nothing to hold.
+        if error.errno not in (errno.ENOLCK, errno.ENOTSUP, errno.EBADF):
+            raise
+
+
+def _fresh(name: str, path: str, folder: int) -> int:
+    """Open an empty regular file, replacing whatever stands there but a folder."""
+    try:
+        found = os.stat(name, dir_fd=folder, follow_symlinks=False)
+    except FileNotFoundError:
+        return os.open(name, _FRESH, 0o644, dir_fd=folder)
+    if stat.S_ISDIR(found.st_mode):
+        raise ArchiveError(
+            path,
+            "is a folder",
+            "Remove it (a bind mount of a file that does not exist makes one)",
+        )
+    try:
+        os.unlink(name, dir_fd=folder)
+    except OSError as error:
+        # A file that is itself a mount point, or a folder that only lets us write.
+        if not stat.S_ISREG(found.st_mode) or error.errno == errno.EROFS:
+            raise
+        return os.open(name, _REUSED, dir_fd=folder)
+    return os.open(name, _FRESH, 0o644, dir_fd=folder)
+
+
+def _remove(name: str, folder: int) -> None:
+    try:
+        os.unlink(name, dir_fd=folder)
+    except FileNotFoundError:
+        pass
+
+
+def _reason(error: OSError) -> str:
+    name = errno.errorcode.get(error.errno or 0, "error")
+    return f"{error.strerror} ({name})"
+
+
+def _hint(error: OSError) -> str:
+    if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
+        return "Give a folder that this user can write (--archive DIR)"
+    if error.errno in (errno.ENOTDIR, errno.EEXIST):
+        return "The archive must be a folder (--archive DIR)"
+    return ""

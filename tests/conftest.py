@@ -1,0 +1,16 @@
+"""Options of the test run."""
+
+from __future__ import annotations
+
+import pytest
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """`--update-golden` writes the dialogs of tests/recordings anew: read them then."""
+    parser.addoption("--update-golden", action="store_true", default=False)
+
+
+@pytest.fixture
+def update_golden(request: pytest.FixtureRequest) -> bool:
+    """Are golden dialogs to be written rather than compared?"""
+    return bool(request.config.getoption("--update-golden"))
