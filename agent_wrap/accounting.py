@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from agent_wrap.events import Event, Retracted, RunFinished, TurnStarted, Usage
 
 REMEMBERED = 4096
-"""Message ids kept apart; older ones are folded into a sum, so memory stays flat."""
+"""Message ids whose figures may still be corrected; memory stays flat."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,14 +45,22 @@ class Tokens:
         )
 
     def __add__(self, other: Tokens) -> Tokens:
-        costs = [c for c in (self.cost, other.cost) if c is not None]
+        return self._with(other, 1)
+
+    def __sub__(self, other: Tokens) -> Tokens:
+        return self._with(other, -1)
+
+    def _with(self, other: Tokens, sign: int) -> Tokens:
+        cost = self.cost
+        if other.cost is not None:
+            cost = (cost or 0.0) + sign * other.cost
         return Tokens(
-            self.input + other.input,
-            self.cached + other.cached,
-            self.cache_written + other.cache_written,
-            self.output + other.output,
-            self.reasoning + other.reasoning,
-            sum(costs) if costs else None,
+            self.input + sign * other.input,
+            self.cached + sign * other.cached,
+            self.cache_written + sign * other.cache_written,
+            self.output + sign * other.output,
+            self.reasoning + sign * other.reasoning,
+            cost,
         )
 
     def __bool__(self) -> bool:
@@ -64,13 +72,17 @@ class Account:
 
     def __init__(self) -> None:
         self.turns = 0
+        self.messages = Tokens()
+        """The sum over all messages, each counted once."""
         self.reported: Tokens | None = None
+        """The agent's own last total."""
         self.reported_turns: int | None = None
         self._turn_ids: dict[str, None] = {}
         self._usages: dict[str, Usage] = {}
-        self._folded = Tokens()
         self._total: Tokens | None = None
-        self._before_total: set[str] = set()
+        self._since_total = Tokens()
+        self._in_total: set[str] = set()
+        self._total_cost: float | None = None
 
     def apply(self, event: Event) -> None:
         """Take one event into account; most say nothing about usage."""
@@ -102,23 +114,13 @@ class Account:
         return all(usage.final for usage in self._usages.values())
 
     @property
-    def messages(self) -> Tokens:
-        """The sum over all messages, each counted once."""
-        return sum(map(Tokens.of, self._usages.values()), self._folded)
-
-    @property
     def tokens(self) -> Tokens:
-        """What the run used, by the rules above."""
-        if self._total is None:
-            used = self.messages
-            if used.cost is None and self.reported is not None:
-                return replace(used, cost=self.reported.cost)  # a cost without tokens
-            return used
-        later = (u for key, u in self._usages.items() if key not in self._before_total)
-        used = sum(map(Tokens.of, later), self._total)
-        if self._total.cost is not None:
-            return used
-        return replace(used, cost=self.messages.cost)
+        """What the run used, by the rules above; its cost likewise, for itself."""
+        since = self._since_total
+        used = self.messages if self._total is None else self._total + since
+        if self._total_cost is None:
+            return replace(used, cost=self.messages.cost)
+        return replace(used, cost=self._total_cost + (since.cost or 0.0))
 
     def _turn(self, turn_id: str) -> None:
         if turn_id in self._turn_ids:
@@ -129,20 +131,23 @@ class Account:
             del self._turn_ids[next(iter(self._turn_ids))]
 
     def _count(self, usage: Usage) -> None:
-        self._usages[usage.message_id] = usage
+        message_id = usage.message_id
+        change = Tokens.of(usage)
+        old = self._usages.get(message_id)
+        if old is not None:
+            change -= Tokens.of(old)
+        self._usages[message_id] = usage
+        self.messages += change
+        if message_id not in self._in_total:
+            self._since_total += change
         if len(self._usages) > REMEMBERED:
-            oldest = next(iter(self._usages))
-            folded = Tokens.of(self._usages.pop(oldest))
-            self._folded += folded
-            if oldest in self._before_total:
-                self._before_total.discard(oldest)
-            elif self._total is not None:
-                if self._total.cost is None:  # then the messages' own sum is given
-                    folded = replace(folded, cost=None)
-                self._total += folded
+            del self._usages[next(iter(self._usages))]
 
     def _report(self, usage: Usage) -> None:
         self.reported = Tokens.of(usage)
         if self.reported:
             self._total = self.reported
-            self._before_total = set(self._usages)
+        if self.reported or usage.cost is not None:
+            self._total_cost = usage.cost
+            self._since_total = Tokens()
+            self._in_total = set(self._usages)

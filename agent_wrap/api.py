@@ -151,7 +151,7 @@ async def open_run(
 ) -> AsyncIterator[Run]:
     """Start a run and give it while it is under way.
 
-        async with agent_wrap.open_run(["claude", "-p", "Hi"]) as run:
+        async with agent_wrap.open_run(["my-agent", "Hi"]) as run:
             async for event in run: ...
             result = await run.result()
 

@@ -13,25 +13,23 @@ from agent_wrap.echo import Echo
 from agent_wrap.entries import UNKNOWN, Entry
 from agent_wrap.errors import AdapterError
 from agent_wrap.events import Event
-from agent_wrap.launch import Plan
+from agent_wrap.launch import Run
+from agent_wrap.plan import Plan
 from agent_wrap.reader import Detection, Reader
 from agent_wrap.recorder import Recorder, Watcher
-from agent_wrap.writer import Archive
 
 
 class Assembly:
     """A recorder made for a plan. `broken` is set when the adapter cannot be loaded."""
 
-    def __init__(
-        self, plan: Plan, archive: Archive, *, started: float, spawned: float
-    ) -> None:
-        self.plan = plan
+    def __init__(self, run: Run, spawned: float) -> None:
+        plan = self.plan = run.plan
         self.broken: AdapterError | None = None
         adapter = self._load()
         settings = plan.settings
         grace = settings.result_grace
         self.clocks = Clocks(
-            started=started,
+            started=run.started,
             spawned=spawned,
             timeout=settings.timeout,
             first_output=settings.first_output_timeout,
@@ -51,8 +49,9 @@ class Assembly:
         self.recorder = Recorder(
             Reader(adapter, detection, settings.max_line_bytes),
             self.dialog,
-            archive,
+            run.archive,
             self.clocks,
+            run.ledger,
             sync_entries=settings.fsync == "entry",
         )
 

@@ -23,6 +23,8 @@ COMMANDS = {
     "adapters": "the known adapters, what each reads and gives",
 }
 
+SIGINT_EXIT, SIGPIPE_EXIT = 130, 141
+
 USAGE = """\
 agent-wrap {version}: run any coding agent and get a true dialog.jsonl
 
@@ -41,9 +43,10 @@ exit code: the agent's own; 1 error, 2 usage, 3 strict, 124 timeout, 125 agent-w
 failed, 126 cannot be executed, 127 not found, 128+n signal n.
 
 examples:
-  agent-wrap -- claude -p "Fix the failing test"
-  agent-wrap --timeout 600 --archive out -- codex exec --json "Fix the failing test"
-  agent-wrap --adapter plain -- ./my-agent.sh
+  agent-wrap -- my-agent "Fix the failing test"
+  agent-wrap --timeout 600 --archive out -- my-agent "Fix the failing test"
+  agent-wrap --adapter plain -- ./my-script.sh
+  agent-wrap adapters    which agents are known
 """
 
 
@@ -57,6 +60,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     except AgentWrapError as error:
         _complain(str(error))
         return error.exit_code
+    except BrokenPipeError:  # `agent-wrap adapters | head`: nobody reads on
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        return SIGPIPE_EXIT
+    except KeyboardInterrupt:
+        return SIGINT_EXIT
 
 
 def _dispatch(words: list[str], started: float) -> int:
@@ -71,6 +79,7 @@ def _dispatch(words: list[str], started: float) -> int:
         from importlib import import_module
 
         code = import_module(f"agent_wrap.commands.{first}").main(words[1:])
+        sys.stdout.flush()
         return int(code)
     if not first:
         print(usage(), end="", file=sys.stderr)
@@ -84,10 +93,13 @@ def _dispatch(words: list[str], started: float) -> int:
     if "--help" in words[: words.index("--") if "--" in words else None]:
         print(usage(), end="")
         return 0
+    from agent_wrap.process import block_signals
+
+    mask = block_signals()  # first: from here on a stop signal waits to be answered
     from agent_wrap.launch import launch
     from agent_wrap.settings import read
 
-    return launch(read(words, os.environ), started)
+    return launch(read(words, os.environ), started, mask)
 
 
 def usage() -> str:

@@ -176,6 +176,7 @@ class Dialog:
             return []
         self.model = self.model or event.model
         self.agent = self.agent or event.agent
+        self.task = self.task or event.task
         known = self.task and self.cwd and self.model and self.agent
         return self.begin(now) if known else []
 

@@ -22,6 +22,7 @@ class SessionStarted:
     cwd: str = ""
     agent: str = ""
     agent_version: str = ""
+    task: str = ""
 
 
 @dataclass(frozen=True, slots=True)

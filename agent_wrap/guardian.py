@@ -20,24 +20,32 @@ else:
     import _signal as signal
 
 
-def guard(supervise: Callable[[int], int]) -> int:
+def guard(supervise: Callable[[int], int], rescue: Callable[[int], int | None]) -> int:
     """Run `supervise(control)` in a child; give the exit code that it returned.
 
-    The signals that a run answers to must be blocked already. When `supervise` has
-    returned, whatever still descends from the run is killed.
+    The signals that a run answers to must be blocked already. When the child has
+    ended, whatever still descends from the run is killed; then `rescue(status)` may
+    finish what the child could not, and give another exit code.
     """
     process.become_subreaper()
     control, ours = os.pipe()
     pid = os.fork()
     if pid == 0:
-        os.close(ours)
-        process.become_subreaper()
-        os._exit(supervise(control))
+        code = 125
+        try:
+            os.close(ours)
+            process.become_subreaper()
+            code = supervise(control)
+        finally:  # a forked child never returns into its parent's code
+            os._exit(code)
     os.close(control)
     status = _watch(pid, ours)
     process.sweep()
     os.close(ours)
     code = os.waitstatus_to_exitcode(status)
+    rescued = rescue(status)
+    if rescued is not None:
+        return rescued
     return code if code >= 0 else 128 - code
 
 

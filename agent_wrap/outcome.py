@@ -45,7 +45,8 @@ class Ending:
     `code` and `signal` are how the agent process ended (None: not known, or not so);
     `final` is the last final event read before the cause; `limit` is the value of
     the limit that was hit; `stop_signal` the signal that told the wrapper to stop,
-    or that killed it; `detail` says more about a failed spawn or an internal error.
+    or that killed it; `detail` says more about a failed spawn or an internal error;
+    `notice` is the last thing that the agent said about itself.
     """
 
     cause: Cause = Cause.EXITED
@@ -58,6 +59,7 @@ class Ending:
     detail: str = ""
     spawn_code: int = 127
     out_of_memory: bool = False
+    notice: str = ""
     unknown: tuple[str, ...] = field(default=())
 
 
@@ -135,8 +137,20 @@ def _killed_message(e: Ending) -> str:
 
 
 def _exit_message(e: Ending) -> str:
+    code = e.code or 0
+    # Shells and many agents turn the signal that ended them into a code.
+    name = f" ({signal_name(code - 128)})" if 128 < code < 160 else ""
     tail = " without a final event" if e.promised else ""
-    return f"the agent exited with code {e.code}{tail}"
+    return f"the agent exited with code {code}{name}{tail}{_last_notice(e)}"
+
+
+def _no_final_message(e: Ending) -> str:
+    said = "the stream ended without the final event (result) that it promises"
+    return said + _last_notice(e)
+
+
+def _last_notice(e: Ending) -> str:
+    return f"; it last said: {e.notice}" if e.notice else ""
 
 
 RULES: tuple[Rule, ...] = (
@@ -265,7 +279,7 @@ RULES: tuple[Rule, ...] = (
         "error",
         1,
         "no_final_event",
-        lambda e: "the stream ended without the final event (result) that it promises",
+        _no_final_message,
     ),
     Rule(lambda e: True, "success", 0, "completed", lambda e: ""),
 )

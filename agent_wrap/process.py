@@ -34,7 +34,7 @@ PASSED_ON = frozenset({signal.SIGUSR1, signal.SIGUSR2})
 HANDLED = STOP_SIGNALS | PASSED_ON | {signal.SIGCHLD}
 
 PIPE_SIZE = 1 << 20
-"""Some agents cut large output at the pipe's size when they exit (Gemini CLI)."""
+"""Some agents cut large output at the pipe's size when they exit (measured)."""
 
 _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
 _IGNORED_BY_PYTHON = (signal.SIGPIPE, getattr(signal, "SIGXFSZ", signal.SIGPIPE))

@@ -14,6 +14,7 @@ from agent_wrap.dialog import Dialog
 from agent_wrap.encode import encode
 from agent_wrap.entries import Entry
 from agent_wrap.events import Event
+from agent_wrap.ledger import Ledger
 from agent_wrap.outcome import Outcome
 from agent_wrap.reader import Reader
 from agent_wrap.story import Story
@@ -34,6 +35,7 @@ class Recorder:
         dialog: Dialog,
         archive: Archive,
         clocks: Clocks,
+        ledger: Ledger,
         *,
         sync_entries: bool = False,
     ) -> None:
@@ -41,6 +43,7 @@ class Recorder:
         self.dialog = dialog
         self.archive = archive
         self.clocks = clocks
+        self.ledger = ledger
         self.story = Story()
         self.watchers: list[Watcher] = []
         self.written = dialog.seq
@@ -93,6 +96,7 @@ class Recorder:
             unfinished=outcome.unfinished,
         )
         self._write(last)
+        self.ledger.complete()
 
     def _record(self, events: Iterable[Event]) -> None:
         now, moment = time.time(), time.monotonic()
@@ -104,6 +108,9 @@ class Recorder:
             self.clocks.apply(event, moment)
             for watcher in self.watchers:
                 watcher(event, new)
+        account = self.dialog.account
+        tokens = account.tokens
+        self.ledger.count(account.turns, tokens.total_in, tokens.output)
 
     def _write(self, new: list[Entry]) -> None:
         for entry in new:

@@ -28,28 +28,26 @@ GROUP = "agent_wrap.adapters"
 FALLBACK = "plain"
 """The adapter for a stream that no other one recognises."""
 
-_RUNNERS = {
-    "env": 0,
-    "nice": 0,
-    "nohup": 0,
-    "npx": 0,
-    "bunx": 0,
-    "uvx": 0,
-    "stdbuf": 0,
-    "timeout": 1,
+_RUNNERS: dict[str, tuple[int, str]] = {
+    "env": (0, "-u --unset -C --chdir -S"),
+    "nice": (0, "-n"),
+    "nohup": (0, ""),
+    "npx": (0, "-p --package"),
+    "bunx": (0, "-p --package"),
+    "uvx": (0, "--from --with --python -p"),
+    "stdbuf": (0, "-i -o -e"),
+    "timeout": (1, "-s --signal -k --kill-after"),
 }
-"""Programs that run another one, and how many operands of their own come first."""
+"""Programs that run another one: how many operands of their own come first, and
+which of their options take the next word."""
 
-_RUNNERS_WITH_VALUE = frozenset(
-    {"-u", "-C", "-S", "-n", "-p", "--package", "--from", "-s", "-k", "-i", "-o", "-e"}
-)
 _SUBCOMMAND_RUNNERS = {
-    ("npm", "exec"),
-    ("pnpm", "dlx"),
-    ("pnpm", "exec"),
-    ("yarn", "dlx"),
-    ("uv", "run"),
-    ("bun", "x"),
+    ("npm", "exec"): "-p --package",
+    ("pnpm", "dlx"): "--package",
+    ("pnpm", "exec"): "",
+    ("yarn", "dlx"): "-p --package",
+    ("uv", "run"): "--with --python -p",
+    ("bun", "x"): "",
 }
 
 
@@ -122,10 +120,12 @@ def program_of(command: Sequence[str]) -> str:
     words = [word for word in command if word]
     while words:
         name = os.path.basename(words[0])
-        if (name, *words[1:2]) in _SUBCOMMAND_RUNNERS:
-            words = _operands(words[2:])
+        with_value = _SUBCOMMAND_RUNNERS.get((name, "".join(words[1:2])))
+        if with_value is not None:
+            words = _operands(words[2:], with_value)
         elif name in _RUNNERS:
-            words = _operands(words[1:])[_RUNNERS[name] :]
+            own, with_value = _RUNNERS[name]
+            words = _operands(words[1:], with_value)[own:]
         else:
             return _plain_name(words[0])
     return ""
@@ -174,14 +174,15 @@ def _load_all() -> Iterator[tuple[str, type[Adapter]]]:
             continue
 
 
-def _operands(words: list[str]) -> list[str]:
+def _operands(words: list[str], with_value: str) -> list[str]:
     """Drop a runner's own options, their values, and `NAME=VALUE` words."""
+    take_next = with_value.split()
     at = 0
     while at < len(words):
         word = words[at]
         if word == "--":
             return words[at + 1 :]
-        if word in _RUNNERS_WITH_VALUE:
+        if word in take_next:
             at += 2
         elif word.startswith("-") or ("=" in word and "/" not in word.split("=")[0]):
             at += 1

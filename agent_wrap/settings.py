@@ -270,7 +270,7 @@ def finish(
     chosen.pop("command", None)
     if not words:
         raise UsageError(
-            "no command to run", "Put it after --, as in: agent-wrap -- claude -p 'Hi'"
+            "no command to run", "Put it after --, as in: agent-wrap -- my-agent 'Hi'"
         )
     chosen.setdefault("archive", environment.get("SSE_ARCHIVE") or DEFAULT_ARCHIVE)
     model = environment.get("SSE_MODEL_NAME", "")

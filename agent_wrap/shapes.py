@@ -9,6 +9,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from agent_wrap.jsonvalue import strip_terminal
+
+__all__ = [
+    "as_args",
+    "get_count",
+    "get_dict",
+    "get_dicts",
+    "get_number",
+    "get_text",
+    "strip_terminal",
+]
+
 
 def get_text(event: Mapping[str, Any], key: str) -> str:
     """Give a string field, or an empty string."""

@@ -4,6 +4,8 @@ session, its background tasks, its notices. Feed it every event.
 
 from __future__ import annotations
 
+from collections import deque
+
 from agent_wrap.events import (
     Event,
     Notice,
@@ -14,7 +16,7 @@ from agent_wrap.events import (
 )
 
 NOTICES = 100
-"""Notices that are kept; the raw stream has them all."""
+"""The last notices are kept; the raw stream has them all."""
 
 
 class Story:
@@ -27,7 +29,7 @@ class Story:
     def __init__(self) -> None:
         self.final: RunFinished | None = None
         self.session = SessionStarted()
-        self.notices: list[str] = []
+        self.notices: deque[str] = deque(maxlen=NOTICES)
         self.background: set[str] = set()
 
     def apply(self, event: Event) -> None:
@@ -44,7 +46,7 @@ class Story:
                 self.background.add(event.id)
             else:
                 self.background.discard(event.id)
-        elif isinstance(event, Notice) and len(self.notices) < NOTICES:
+        elif isinstance(event, Notice):
             self.notices.append(event.text)
 
     def _merge(self, event: SessionStarted) -> None:
@@ -55,4 +57,5 @@ class Story:
             known.cwd or event.cwd,
             known.agent or event.agent,
             known.agent_version or event.agent_version,
+            known.task or event.task,
         )

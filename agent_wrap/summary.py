@@ -8,8 +8,8 @@ from typing import Any
 
 from agent_wrap.accounting import Account
 from agent_wrap.entries import UNKNOWN, timestamp
-from agent_wrap.launch import Plan
 from agent_wrap.outcome import Outcome, signal_name
+from agent_wrap.plan import Plan
 from agent_wrap.recorder import Recorder
 from agent_wrap.version import __version__
 
@@ -31,43 +31,79 @@ class Measured:
     notes: list[str]
 
 
-def build(plan: Plan, measured: Measured, recorder: Recorder) -> dict[str, Any]:
-    """Put the run together; every value is plain JSON."""
-    reader = recorder.reader
+def skeleton(
+    plan: Plan, outcome: Outcome, message: str, duration_ms: int
+) -> dict[str, Any]:
+    """Give every key, with what is known when only the plan and the end are."""
     ended = time.time()
-    number = measured.agent_signal
     return {
         "version": VERSION,
-        "status": measured.outcome.status,
-        "exit_code": measured.outcome.exit_code,
-        "agent_exit": {
+        "status": outcome.status,
+        "exit_code": outcome.exit_code,
+        "agent_exit": {"code": None, "signal": None},
+        "reason": outcome.reason,
+        "message": message,
+        "task": plan.settings.task or UNKNOWN,
+        "cwd": plan.cwd,
+        "model": plan.model or UNKNOWN,
+        "agent": plan.agent_name or UNKNOWN,
+        "adapter": {
+            "name": plan.adapter_name,
+            "version": __version__,
+            "detected_by": plan.detected_by,
+        },
+        "session_id": "",
+        "agent_version": "",
+        "wrapper_version": __version__,
+        "command": plan.command,
+        "started_at": timestamp(ended - duration_ms / 1000),
+        "ended_at": timestamp(ended),
+        "duration_ms": duration_ms,
+        "first_output_ms": None,
+        "last_progress_ms": None,
+        "turns": 0,
+        "tokens": dict.fromkeys(
+            ("in", "out", "input", "cached", "cache_written", "output", "reasoning"), 0
+        ),
+        "reported": {"in": None, "out": None, "turns": None},
+        "cost_usd": None,
+        "tools": dict.fromkeys(("started", "success", "error", "closed_by_wrapper"), 0),
+        "lines": dict.fromkeys(
+            ("read", "mapped", "ignored", "unknown", "unparsable"), 0
+        ),
+        "unknown_events": {},
+        "entries": 0,
+        "entries_lost": 0,
+        "fields_cut": 0,
+        "redactions": 0,
+        "resources": {"cpu_s": 0.0, "peak_rss_bytes": 0, "peak_processes": 0},
+        "killed": [],
+        "notes": [],
+    }
+
+
+def build(plan: Plan, measured: Measured, recorder: Recorder) -> dict[str, Any]:
+    """Give the whole summary of a run that its supervisor saw to the end."""
+    number = measured.agent_signal
+    summary = skeleton(plan, measured.outcome, measured.message, measured.duration_ms)
+    summary.update(
+        agent_exit={
             "code": measured.agent_code,
             "signal": signal_name(number) if number else None,
         },
-        "reason": measured.outcome.reason,
-        "message": measured.message,
+        lines=recorder.reader.counts,
+        unknown_events=dict(recorder.reader.unknown_types),
+        entries=recorder.written,
+        entries_lost=recorder.lost,
+        resources=measured.resources,
+        killed=measured.killed,
+        notes=_notes(measured, recorder),
         **_identity(plan, recorder),
-        "started_at": timestamp(ended - measured.duration_ms / 1000),
-        "ended_at": timestamp(ended),
-        "duration_ms": measured.duration_ms,
         **_moments(measured.started, recorder),
         **_usage(recorder.dialog.account),
         **_tools(recorder),
-        "lines": reader.counts,
-        "unknown_events": dict(reader.unknown_types),
-        "entries": recorder.written,
-        "entries_lost": recorder.lost,
-        "fields_cut": 0,
-        "redactions": 0,
-        "resources": measured.resources,
-        "killed": measured.killed,
-        "notes": [
-            *measured.notes,
-            *reader.failures,
-            *usage_notes(recorder.dialog.account),
-            *recorder.story.notices,
-        ],
-    }
+    )
+    return summary
 
 
 def _identity(plan: Plan, recorder: Recorder) -> dict[str, Any]:
@@ -78,25 +114,19 @@ def _identity(plan: Plan, recorder: Recorder) -> dict[str, Any]:
         "cwd": dialog.cwd,
         "model": plan.model or session.model or UNKNOWN,
         "agent": plan.agent_name or session.agent or UNKNOWN,
-        "adapter": {
-            "name": plan.adapter_name,
-            "version": __version__,
-            "detected_by": plan.detected_by,
-        },
         "session_id": session.session_id,
         "agent_version": session.agent_version,
-        "wrapper_version": __version__,
-        "command": plan.command,
     }
 
 
 def _moments(started: float, recorder: Recorder) -> dict[str, Any]:
-    clocks = recorder.clocks
-    first = clocks.first_event_at
-    last = None if first is None else clocks.last_progress
+    first = recorder.clocks.first_event_at
+    if first is None:
+        return {}
+    last = recorder.clocks.last_progress
     return {
-        "first_output_ms": None if first is None else int((first - started) * 1000),
-        "last_progress_ms": None if last is None else int((last - started) * 1000),
+        "first_output_ms": int((first - started) * 1000),
+        "last_progress_ms": int((last - started) * 1000),
     }
 
 
@@ -132,6 +162,15 @@ def _tools(recorder: Recorder) -> dict[str, Any]:
             "closed_by_wrapper": dialog.tools_closed,
         }
     }
+
+
+def _notes(measured: Measured, recorder: Recorder) -> list[str]:
+    return [
+        *measured.notes,
+        *recorder.reader.failures,
+        *usage_notes(recorder.dialog.account),
+        *recorder.story.notices,
+    ]
 
 
 def usage_notes(account: Account) -> list[str]:

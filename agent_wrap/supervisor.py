@@ -22,12 +22,12 @@ from agent_wrap.encode import encode
 from agent_wrap.errors import SpawnError
 from agent_wrap.events import RunFinished
 from agent_wrap.ladder import Ladder
-from agent_wrap.launch import Plan, say
+from agent_wrap.launch import Run, say
 from agent_wrap.outcome import Cause, Ending, Outcome, decide
 from agent_wrap.resources import Sampler
 from agent_wrap.streams import CHUNK, Streams
 from agent_wrap.summary import Measured, build
-from agent_wrap.writer import SUMMARY, Archive
+from agent_wrap.writer import SUMMARY
 
 TICK = 0.25
 INIT_BY = 0.8
@@ -42,21 +42,20 @@ class Supervisor:
 
     def __init__(
         self,
-        plan: Plan,
-        archive: Archive,
+        run: Run,
         control: int,
         agent: process.Agent | None,
         failure: SpawnError | None,
         *,
-        started: float,
         spawned: float,
     ) -> None:
-        self.plan = plan
-        self.settings = plan.settings
-        self.archive = archive
-        self.started = started
+        self.plan = run.plan
+        self.settings = run.plan.settings
+        self.archive = run.archive
+        self.ledger = run.ledger
+        self.started = run.started
         self.spawned = spawned
-        self.parts = assembly.Assembly(plan, archive, started=started, spawned=spawned)
+        self.parts = assembly.Assembly(run, spawned)
         self.recorder = self.parts.recorder
         self.sampler = Sampler()
         self.notes = [process.GUARANTEES] if process.GUARANTEES else []
@@ -268,17 +267,19 @@ class Supervisor:
         code, number = self._exit()
         adapter = self.recorder.reader.adapter
         unknown = tuple(self.recorder.reader.unknown_types)
+        story = self.recorder.story
         exited = ending.cause is Cause.EXITED
         return Ending(
             cause=ending.cause,
             code=code,
             signal=number,
-            final=self.recorder.story.final if exited else self._final,
+            final=story.final if exited else self._final,
             promised=adapter is not None and adapter.promises_final_event,
             limit=ending.limit,
             stop_signal=ending.stop_signal,
             detail=ending.detail,
             spawn_code=ending.spawn_code,
+            notice=story.notices[-1] if story.notices else "",
             unknown=unknown if self.settings.strict else (),
         )
 

@@ -107,7 +107,7 @@ Breach: TypeAlias = tuple[int, str, str]
 def check(data: bytes) -> list[Problem]:
     """Give every breach of the protocol in a dialog file, in the order of its lines."""
     entries: list[Line] = []
-    breaches = [*_file(data), *_lines(data, entries)]
+    breaches = list(_lines(data, entries))
     for rule in _ORDER_RULES:
         breaches.extend(rule(entries))
     breaches.sort(key=lambda breach: breach[0])
@@ -129,25 +129,21 @@ def _problems(breaches: Iterable[Breach]) -> Iterator[Problem]:
 # ---- the file and its lines -------------------------------------------------
 
 
-def _file(data: bytes) -> Iterator[Breach]:
-    """Check the limits above which readers do not read (facts of the readers)."""
-    if len(data) > MAX_BYTES:
-        yield 0, "size-bytes", f"{len(data)} bytes, more than {MAX_BYTES}"
-    count = data.count(b"\n")
-    if count > MAX_ENTRIES:
-        yield 0, "size-entries", f"{count} entries, more than {MAX_ENTRIES}"
-
-
 def _lines(data: bytes, entries: list[Line]) -> Iterator[Breach]:
     """Check each line by itself; what could be read goes into `entries`."""
+    if len(data) > MAX_BYTES:
+        yield 0, "size-bytes", f"{len(data)} bytes, more than {MAX_BYTES}"
     lines = data.split(b"\n")
-    if not lines[-1]:
-        lines.pop()
-    elif lines:
+    if lines[-1]:
         yield len(lines), "final-newline", "the last line has no line feed: it is torn"
+    else:
+        lines.pop()
+    count = len(lines) - sum(map(_is_blank, lines))
+    if count > MAX_ENTRIES:
+        yield 0, "size-entries", f"{count} entries, more than {MAX_ENTRIES}"
     due, unread = 0, 0  # the next seq, and lines that may or may not have had one
     for number, line in enumerate(lines, 1):
-        if not line.strip():
+        if _is_blank(line):
             yield number, "blank-line", "a blank line"
             continue
         entry, breaches = _read(line)
@@ -164,6 +160,10 @@ def _lines(data: bytes, entries: list[Line]) -> Iterator[Breach]:
             due, unread = seq + 1, 0
         else:
             unread += 1
+
+
+def _is_blank(line: bytes) -> bool:
+    return not line or line.isspace()
 
 
 def _read(line: bytes) -> tuple[dict[str, Any] | None, list[tuple[str, str]]]:

@@ -107,6 +107,12 @@ class Archive:
         """Where the dialog is."""
         return os.path.join(self.path, DIALOG)
 
+    def read_dialog(self) -> bytes:
+        """Give what is in the dialog's file now. Raises OSError."""
+        fd = os.open(f"/proc/self/fd/{self.dialog.fd}", os.O_RDONLY)
+        with open(fd, "rb") as file:
+            return file.read()
+
     def write_file(self, name: str, data: bytes) -> OSError | None:
         """Write a whole small file at once, or leave the old one; give the error."""
         temporary = f".{name}.part"

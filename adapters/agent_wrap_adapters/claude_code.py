@@ -52,8 +52,8 @@ class ClaudeCode(Adapter):
     programs = frozenset({"claude", "claude-code"})
     versions_checked = ("2.1.197", "2.1.332")
     gives = (
-        "text, thinking, tools, sub-agents' tools, model, tokens and cost of the run "
-        "(of each message only with --include-partial-messages); turns are API calls"
+        "text, thinking, tools, sub-agents' tools, model, tokens and cost of the run; "
+        "turns are API calls"
     )
 
     def __init__(self) -> None:
@@ -64,6 +64,10 @@ class ClaudeCode(Adapter):
     def feed(self, event: dict[str, Any]) -> Iterator[Event]:
         """Give the facts that one line states."""
         return self._stream.feed(event)
+
+    def close(self) -> Iterator[Event]:
+        """Give what the agent was saying when its stream ended."""
+        return self._stream.close()
 
     @classmethod
     def recognises(cls, event: dict[str, Any]) -> bool:
@@ -100,6 +104,9 @@ class ClaudeCode(Adapter):
             return Prepared(words, prompt=asked, stdin=stdin)
         if not output:
             added.extend(("--output-format", "stream-json"))
+            # Only partial messages tell how much was written, should the run be killed.
+            if not found.has("--include-partial-messages"):
+                added.append("--include-partial-messages")
         if not found.has("--verbose"):  # without it: an error, and no output at all
             added.append("--verbose")
         words[start:start] = added

@@ -9,9 +9,12 @@ from agent_wrap.events import (
     ApprovalAsked,
     Event,
     InteractionResolved,
+    Message,
     Notice,
     TextDelta,
+    Thinking,
     ThinkingDelta,
+    TurnStarted,
 )
 from agent_wrap.shapes import get_dict, get_text
 from agent_wrap_adapters.claude_result import Results
@@ -19,7 +22,7 @@ from agent_wrap_adapters.claude_system import System
 from agent_wrap_adapters.claude_tasks import Tasks
 from agent_wrap_adapters.stream_json import StreamJson, blocks, unknown, usage_of
 
-_SILENT_PARTS = ("content_block_start", "content_block_stop", "message_stop", "ping")
+_SILENT_PARTS = ("content_block_stop", "message_stop", "ping")
 
 
 class ClaudeStream(StreamJson):
@@ -40,6 +43,7 @@ class ClaudeStream(StreamJson):
         self._tasks = Tasks()
         self._results = Results()
         self._streaming: dict[str, Any] = {}
+        self._pieces: dict[str, list[str]] = {"text": [], "thinking": []}
         self._settled = ""
         self._asked: set[str] = set()
         self.types |= {
@@ -51,6 +55,23 @@ class ClaudeStream(StreamJson):
             "control_cancel_request": self._control_cancelled,
             "rate_limit_event": _rate_limit,
         }
+
+    def close(self) -> Iterator[Event]:
+        """Give what was still being said when the stream ended."""
+        message_id = get_text(self._streaming, "id")
+        thought, said = map("".join, (self._pieces["thinking"], self._pieces["text"]))
+        if thought or said:
+            yield TurnStarted(message_id)
+        if thought:
+            yield Thinking(thought, message_id)
+        if said:
+            yield Message(said, message_id)
+
+    def assistant(self, event: dict[str, Any]) -> Iterator[Event]:
+        """Read a whole block; the pieces of it that came before have done their part."""
+        if not get_text(event, "parent_tool_use_id"):
+            self._drop_pieces()
+        return super().assistant(event)
 
     def is_notice(self, event: dict[str, Any], message: dict[str, Any]) -> bool:
         """Tell API errors printed as if the model had spoken."""
@@ -95,8 +116,10 @@ class ClaudeStream(StreamJson):
         elif kind == "content_block_delta":
             delta = get_dict(part, "delta")
             if text := get_text(delta, "text"):
+                self._pieces["text"].append(text)
                 yield TextDelta(text, message_id)
             elif text := get_text(delta, "thinking"):
+                self._pieces["thinking"].append(text)
                 yield ThinkingDelta(text, message_id)
         elif kind == "message_delta":
             told = get_dict(part, "usage").items()
@@ -105,8 +128,14 @@ class ClaudeStream(StreamJson):
                 self._settled = message_id
                 started = get_dict(self._streaming, "usage")
                 yield usage_of(started | figures, message_id)
+        elif kind == "content_block_start":
+            self._drop_pieces()
         elif kind not in _SILENT_PARTS:
             yield unknown(kind, "stream_event/")
+
+    def _drop_pieces(self) -> None:
+        for pieces in self._pieces.values():
+            pieces.clear()
 
     def _control_request(self, event: dict[str, Any]) -> Iterator[Event]:
         request = get_dict(event, "request")

@@ -27,13 +27,14 @@ class Tasks:
     """Follows the `system` events about tasks."""
 
     def __init__(self) -> None:
-        self._running: dict[str, str] = {}
+        self._running: dict[str, str] = {}  # the tool whose result ends it, if any
         self._listed: set[str] = set()
 
     def started(self, event: dict[str, Any]) -> Iterator[SubagentUpdated]:
         """Read `task_started`."""
         task_id = get_text(event, "task_id")
-        self._running[task_id] = get_text(event, "tool_use_id")
+        background = event.get("is_backgrounded") is True
+        self._running[task_id] = "" if background else get_text(event, "tool_use_id")
         yield SubagentUpdated(task_id, "running", get_text(event, "description"))
 
     def progress(self, event: dict[str, Any]) -> Iterator[SubagentUpdated]:

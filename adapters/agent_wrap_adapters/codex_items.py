@@ -150,8 +150,12 @@ def tool_output(item: dict[str, Any]) -> str:
         return str(error)
     if content := get_dict(item, "result").get("content"):
         return flatten(content)
-    states = get_dict(item, "agents_states")
-    return "\n".join(_agent_state(get_dict(states, thread)) for thread in states)
+    if states := get_dict(item, "agents_states"):
+        return "\n".join(_agent_state(get_dict(states, thread)) for thread in states)
+    if tool_ok(item):
+        return ""
+    code = item.get("exit_code")  # a silent failure still says how it failed
+    return f"exit code {code}" if code else get_text(item, "status")
 
 
 def tool_ok(item: dict[str, Any]) -> bool:

@@ -96,7 +96,10 @@ class Dialog(Adapter):
             k: "" if data.get(k) == "unknown" else get_text(data, k) for k in _DATA
         }
         yield SessionStarted(
-            model=known["model"], cwd=known["cwd"], agent=known["agent"]
+            model=known["model"],
+            cwd=known["cwd"],
+            agent=known["agent"],
+            task=known["task"],
         )
 
     def _message(self, entry: dict[str, Any]) -> Iterator[Event]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from agent_wrap import Adapter
 from agent_wrap.events import Event, Message, TextDelta, TurnStarted
-from agent_wrap.jsonvalue import strip_terminal
+from agent_wrap.shapes import strip_terminal
 
 _LIMIT = 64 * 1024
 _FENCES = ("```", "~~~")

@@ -42,5 +42,5 @@ def main(argv: Sequence[str]) -> int:
         print(f"  {name:<14} {size:>7} bytes")
     print("\n$ agent-wrap validate", os.path.join(archive, "dialog.jsonl"), flush=True)
     checked = validate([os.path.join(archive, "dialog.jsonl")])
-    print('\nNext: agent-wrap -- claude -p "..."   (agent-wrap --help)')
+    print("\nNext: agent-wrap -- YOUR-AGENT ...   (agent-wrap adapters, --help)")
     return code or checked

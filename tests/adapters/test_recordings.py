@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+
 from agent_wrap import Adapter, validate
 from agent_wrap.testing import (
     CHUNKS,

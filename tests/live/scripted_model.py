@@ -10,6 +10,7 @@ from __future__ import annotations
 import itertools
 import json
 import re
+import sys
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -54,7 +55,12 @@ class Dismiss:
     """The model ends the sub-agent that it started (Codex)."""
 
 
-Block = Text | Shell | Delegate | Await | Dismiss
+@dataclass(frozen=True)
+class Silence:
+    """The model is asked and says nothing until the server stops."""
+
+
+Block = Text | Shell | Delegate | Await | Dismiss | Silence
 
 
 @dataclass(frozen=True)
@@ -115,7 +121,14 @@ SCENARIOS = {
     "long_tool": Scenario(
         replies=(
             (Text("A long command now."), Shell("echo started; sleep 60; echo over")),
-            (Text("Never said."),),
+            # An agent that is told to stop may kill the tool and ask once more.
+            (Silence(),),
+        )
+    ),
+    "late_answer": Scenario(
+        replies=(
+            (Text("A long command now."), Shell("echo started; sleep 60; echo over")),
+            (Text("It was killed, but all is well."),),
         )
     ),
 }
@@ -169,6 +182,7 @@ class Model(ThreadingHTTPServer):
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
         self.calls: list[Call] = []
+        self.stopping = threading.Event()
         # The default interval of half a second would be paid at each shutdown.
         self._thread = threading.Thread(target=self.serve_forever, args=(0.02,))
 
@@ -182,6 +196,7 @@ class Model(ThreadingHTTPServer):
         exc: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
+        self.stopping.set()
         self.shutdown()
         self._thread.join()
         self.server_close()
@@ -192,7 +207,9 @@ class Model(ThreadingHTTPServer):
         return f"http://127.0.0.1:{self.server_address[1]}/{scenario}"
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Agents are killed in the middle of answers here: nothing to report."""
+        """Agents are killed in the middle of answers here: that is no error."""
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -261,7 +278,9 @@ class _Handler(BaseHTTPRequestHandler):
         self.server.calls.append(Call(name, turn, sub, "\n".join(users)))
         answer = Turn(model, [], *_usage(turn, sub=sub))
         for index, block in enumerate(replies[min(turn, len(replies) - 1)]):
-            if isinstance(block, Text):
+            if isinstance(block, Silence):
+                self.server.stopping.wait()
+            elif isinstance(block, Text):
                 answer.blocks.append({"text": block.text})
             else:
                 tool, args = self._tool(block, seen)

@@ -171,14 +171,30 @@ def test_stopped_in_the_middle_of_a_tool(
     assert run.summary["reason"] == "stopped"
 
 
+def test_a_good_end_after_the_signal_undoes_nothing(claude_code: Prepare) -> None:
+    """Told to stop while it lists the tool as a task, it may still succeed.
+
+    It kills the tool, asks the model once more and can exit 0 with a good result:
+    whether it gets that far is its own race, what the run was is not.
+    """
+    run = claude_code("late_answer").start(COMMAND)
+    run.wait_for(lambda: b'"task_started"' in run.stdout, "the tool's task")
+    run.stop(signal.SIGTERM)
+
+    outcome = run.outcome()
+    assert (outcome.status, outcome.code) == ("error", 143)
+    assert outcome.tools == [("Bash", "error")]
+    assert outcome.messages[0] == "A long command now."
+    assert run.problems() == []
+    assert run.summary["reason"] == "stopped"
+
+
 def test_out_of_time_in_the_middle_of_a_tool(claude_code: Prepare) -> None:
     """Our own deadline: timeout, 124, the tool closed, its process gone."""
     run = claude_code("long_tool").run(COMMAND, "--timeout", "8")
 
-    outcome = run.outcome()
-    assert (outcome.status, outcome.code, outcome.turns) == ("timeout", 124, 1)
-    assert outcome.messages == ["A long command now."]
-    assert outcome.tools == [("Bash", "error")]
-    assert outcome.tokens[0] == 1000
+    assert run.outcome() == Outcome(
+        "timeout", 124, 1, (1000, 1), ["A long command now."], [("Bash", "error")]
+    )
     assert run.problems() == []
     assert run.summary["reason"] == "timeout"

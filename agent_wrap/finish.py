@@ -1,0 +1,124 @@
+"""Finishing a dialog that its supervisor could not: from what is on disk.
+
+Used by the guardian when the supervisor was killed, and by `agent-wrap repair` when
+both were. A torn last line is cut, open tools are closed as errors, and one
+`complete` says what happened. Nothing that is readable is changed.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from agent_wrap import entries
+from agent_wrap.encode import encode
+from agent_wrap.entries import Entry
+from agent_wrap.jsonvalue import objects
+
+UNFINISHED = "agent-wrap was killed before the tool's result"
+
+
+@dataclass
+class Remains:
+    """What a dialog file holds: its whole entries, and where they end.
+
+    `open_tools` are ids and names of tools without a result, oldest first.
+    """
+
+    size: int = 0
+    count: int = 0
+    has_init: bool = False
+    has_prompt: bool = False
+    complete: Entry | None = None
+    messages: int = 0
+    tokens_in: int = 0
+    tokens_out: int = 0
+    first_ts: str = ""
+    init: Entry | None = None
+    open_tools: dict[str, str] = field(default_factory=dict)
+
+
+def examine(data: bytes) -> Remains:
+    """Read a dialog's bytes up to the first line that is not a whole entry."""
+    remains = Remains()
+    start = 0
+    while (end := data.find(b"\n", start)) >= 0:
+        found = objects(data[start:end])
+        if not found or found[0].get("type") not in entries.TYPES:
+            break
+        _take(remains, found[0])
+        start = end + 1
+    remains.size = start
+    return remains
+
+
+def _take(remains: Remains, entry: Entry) -> None:
+    kind = entry["type"]
+    remains.count += 1
+    remains.first_ts = remains.first_ts or str(entry.get("ts", ""))
+    if kind == "init":
+        remains.has_init, remains.init = True, entry
+    elif kind == "prompt":
+        remains.has_prompt = True
+    elif kind == "message":
+        remains.messages += 1
+        tokens = entry.get("tokens") or {}
+        remains.tokens_in += tokens.get("in", 0)
+        remains.tokens_out += tokens.get("out", 0)
+    elif kind == "tool":
+        if entry["status"] == "running":
+            remains.open_tools[entry["tool_id"]] = entry["name"]
+        else:
+            remains.open_tools.pop(entry["tool_id"], None)
+    elif kind == "complete":
+        remains.complete = entry
+
+
+def closing(
+    remains: Remains,
+    *,
+    now: float,
+    first: Sequence[Entry],
+    turns: int,
+    tokens: tuple[int, int],
+    duration_ms: int,
+    message: str,
+) -> list[Entry]:
+    """Give the entries that a torn dialog lacks; none when it is complete.
+
+    `first` are the `init` and `prompt` to write where they are missing.
+    """
+    if remains.complete is not None:
+        return []
+    ts = entries.timestamp(now)
+    missing: list[Entry] = []
+    if not remains.has_init:
+        missing.append(first[0])
+    if not remains.has_prompt:
+        missing.append(first[1] if len(first) > 1 else entries.prompt(0, ts, ""))
+    for tool_id, name in remains.open_tools.items():
+        missing.append(entries.tool_result(0, ts, tool_id, name, UNFINISHED, ok=False))
+    missing.append(
+        entries.complete(
+            0,
+            ts,
+            status="error",
+            turns=turns,
+            duration_ms=duration_ms,
+            tokens=tokens,
+            message=message,
+        )
+    )
+    for seq, entry in enumerate(missing, remains.count):
+        entry["seq"] = seq
+    return missing
+
+
+def append_closing(fd: int, remains: Remains, missing: Sequence[Entry]) -> None:
+    """Cut the torn end of a dialog and write what it lacks. Raises OSError."""
+    os.ftruncate(fd, remains.size)
+    data = b"".join(map(encode, missing))
+    while data:
+        data = data[os.write(fd, data) :]
+    os.fsync(fd)

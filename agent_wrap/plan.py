@@ -1,0 +1,123 @@
+"""What will be run: the adapter, the command made ready, the prompt's way in.
+
+Made before the agent runs, so with the standard library's cheapest modules only.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+
+from agent_wrap import registry
+from agent_wrap.settings import Settings, run_directory
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from agent_wrap.adapter import Adapter
+    from agent_wrap.writer import Archive
+
+PROMPT_FILE = "prompt.txt"
+
+
+class Plan:
+    """What will be run and what is known about it before it runs.
+
+    `adapter` is None until it is loaded: at once for a command of an adapter's own
+    program, after the start otherwise. `detected_by` says what chose it (`option`,
+    `program`, `stream`). `written` counts the entries that are on disk before the
+    agent runs; `notes` are to be said on stderr.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self.created = time.time()
+        self.run_id = os.urandom(8).hex()
+        self.command = list(settings.command)
+        self.cwd = run_directory(settings)
+        self.prompt = settings.prompt
+        self.stdin: bytes | None = None
+        self.environment = dict(settings.environment)
+        self.model = settings.model
+        self.adapter_name = ""
+        self.detected_by = ""
+        self.adapter: type[Adapter] | None = None
+        self.entry: registry.Entry | None = None
+        self.written = 0
+        self.notes: list[str] = []
+
+    @property
+    def agent_name(self) -> str:
+        """What `init` calls the agent, as far as it is known."""
+        return self.settings.agent or self.adapter_name
+
+    @property
+    def all_known(self) -> bool:
+        """Is everything known that `init` names?"""
+        settings = self.settings
+        told = not settings.daemon_socket or bool(settings.task and settings.cwd)
+        return bool(told and self.model and self.agent_name)
+
+
+def make_plan(settings: Settings) -> Plan:
+    """Choose the adapter and make the command ready. Raises AdapterError."""
+    plan = Plan(settings)
+    if settings.adapter != "auto":
+        plan.entry, plan.detected_by = registry.find(settings.adapter), "option"
+    else:
+        plan.entry = registry.by_program(plan.command)
+        plan.detected_by = "program" if plan.entry else ""
+    if plan.entry is not None:
+        plan.adapter_name = plan.entry.name
+        if registry.program_of(plan.command) in plan.entry.programs:
+            plan.adapter = plan.entry.load()
+            _adapt(plan, plan.adapter)
+    return plan
+
+
+def _adapt(plan: Plan, adapter: type[Adapter]) -> None:
+    """Let an adapter make a command of its own program ready."""
+    settings = plan.settings
+    plan.model = plan.model or adapter.model_from(plan.command)
+    wanted = settings.prompt if settings.prompt_via == "auto" else None
+    if any("{prompt" in word for word in plan.command):
+        wanted = None
+    prepared = adapter.prepare(plan.command, wanted)
+    if plan.prompt is None:
+        plan.prompt = prepared.prompt
+    if settings.no_adapt:
+        return
+    plan.command = prepared.command
+    plan.environment.update(prepared.environment)
+    if wanted is not None:
+        plan.stdin = prepared.stdin
+    if prepared.added:
+        plan.notes.append(f"added for {plan.adapter_name}: {', '.join(prepared.added)}")
+
+
+def deliver_prompt(plan: Plan, archive: Archive) -> None:
+    """Bring a given prompt to the agent as `--prompt-via` says."""
+    prompt, via = plan.settings.prompt, plan.settings.prompt_via
+    if prompt is None or via == "none":
+        return
+    if via in ("auto", "argv") and _has(plan, "{prompt}"):
+        plan.command = [word.replace("{prompt}", prompt) for word in plan.command]
+    elif via in ("auto", "file") and _has(plan, "{prompt_file}"):
+        path = os.path.join(os.path.abspath(archive.path), PROMPT_FILE)
+        error = archive.write_file(PROMPT_FILE, prompt.encode("utf-8", "replace"))
+        if error is not None:
+            plan.notes.append(f"the prompt's file could not be written: {error}")
+        plan.command = [word.replace("{prompt_file}", path) for word in plan.command]
+    elif via == "stdin":
+        plan.stdin = prompt.encode("utf-8", "replace")
+    elif via == "auto" and (plan.adapter is None or plan.settings.no_adapt):
+        plan.notes.append(
+            "the prompt is only recorded: put {prompt} or {prompt_file} into the "
+            "command, or use --prompt-via stdin"
+        )
+    elif via in ("argv", "file"):
+        mark = "{prompt}" if via == "argv" else "{prompt_file}"
+        plan.notes.append(f"the prompt is only recorded: the command has no {mark}")
+
+
+def _has(plan: Plan, mark: str) -> bool:
+    return any(mark in word for word in plan.command)
