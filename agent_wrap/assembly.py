@@ -10,7 +10,7 @@ from agent_wrap.adapter import Adapter
 from agent_wrap.clocks import Clocks
 from agent_wrap.dialog import Dialog
 from agent_wrap.echo import Echo
-from agent_wrap.entries import UNKNOWN, Entry
+from agent_wrap.entries import Entry
 from agent_wrap.errors import AdapterError
 from agent_wrap.events import Event
 from agent_wrap.launch import Run
@@ -37,12 +37,13 @@ class Assembly:
             result_grace=(adapter or Adapter).result_grace if grace is None else grace,
         )
         self.dialog = Dialog(
-            # Without a daemon nobody else can tell the task: nothing to wait for.
-            task=settings.task or ("" if settings.daemon_socket else UNKNOWN),
+            task=settings.task,
             cwd=plan.cwd,
             model=plan.model,
             agent=plan.agent_name,
+            adapter=plan.adapter_name,
             prompt=plan.prompt,
+            task_may_come=bool(settings.daemon_socket),
             written=plan.written,
         )
         detection = Detection(registry.recogniser(self._chosen), self._plain)
@@ -79,6 +80,7 @@ class Assembly:
         self.plan.adapter_name = name
         self.plan.detected_by = "stream"
         self.dialog.agent = self.plan.agent_name
+        self.dialog.adapter = name
         if self.plan.settings.result_grace is None:
             self.clocks.result_grace = adapter.result_grace
 

@@ -26,6 +26,7 @@ from agent_wrap.events import (
     ToolStarted,
 )
 from agent_wrap.jsonvalue import clean, clean_text, too_deep
+from agent_wrap.limits import Budget, Kind
 
 State = Literal["NEW", "OPEN", "COMPLETE"]
 
@@ -45,9 +46,10 @@ class Dialog:
     """Turn events into the entries of one dialog.
 
     `prompt` None means that it is not known yet: it is taken from the stream, or
-    written empty before the first entry that has to follow it. `written` is how many
-    of init and prompt are on disk already. Every method that gives entries takes
-    `now`, the moment in Unix seconds.
+    written empty before the first entry that has to follow it. `adapter` stands for
+    the agent's name where nobody tells it. `task_may_come`: somebody was asked for
+    the task. `written` is how many of init and prompt are on disk already. Every
+    method that gives entries takes `now`, the moment in Unix seconds.
     """
 
     def __init__(
@@ -57,20 +59,26 @@ class Dialog:
         cwd: str = "",
         model: str = "",
         agent: str = "",
+        adapter: str = "",
         prompt: str | None = None,
+        task_may_come: bool = False,
         written: int = 0,
     ) -> None:
         self.task = task
         self.cwd = cwd
         self.model = model
         self.agent = agent
+        self.adapter = adapter
+        self.task_may_come = task_may_come
         self.account = Account()
+        self.budget = Budget()
         self.state: State = "OPEN" if written else "NEW"
         self.seq = written
         self.tools_started = 0
         self.tools_ok = 0
         self.tools_failed = 0
         self.tools_closed = 0
+        self.thinned = 0
         self._prompt = prompt
         self._prompt_due = written < 2
         self._open: dict[str, deque[OpenTool]] = {}
@@ -85,9 +93,9 @@ class Dialog:
         return [tool for same_id in self._open.values() for tool in same_id]
 
     @property
-    def has_open_tools(self) -> bool:
-        """Does any tool wait for its result?"""
-        return bool(self._open)
+    def tools_open(self) -> int:
+        """How many tools wait for their result."""
+        return len(self._open)
 
     def begin(self, now: float) -> list[Entry]:
         """Write `init` with what is known by now, and the prompt if it is known."""
@@ -100,7 +108,7 @@ class Dialog:
             task=clean_text(self.task),
             cwd=clean_text(self.cwd),
             model=clean_text(self.model),
-            agent=clean_text(self.agent),
+            agent=clean_text(self.agent or self.adapter),
         )
         return [first] if self._prompt is None else [first, *self._flush_prompt(now)]
 
@@ -114,7 +122,7 @@ class Dialog:
         if isinstance(event, ToolFinished):
             return self._tool_finished(event, now)
         if isinstance(event, Thinking):
-            if not event.text.strip():
+            if not event.text.strip() or not self._room_for("thinking"):
                 return []
             out = self._ready(now)
             text = clean_text(event.text)
@@ -157,6 +165,40 @@ class Dialog:
         self.state = "COMPLETE"
         return [*out, last]
 
+    def undo(self, unwritten: list[Entry]) -> None:
+        """Take back the last entries, which could not be written.
+
+        They are lost; what follows stays in order, with `seq` contiguous.
+        """
+        for entry in reversed(unwritten):
+            self.seq = entry["seq"]
+            kind, status = entry["type"], entry.get("status")
+            if kind == "init":
+                self.state = "NEW"
+            elif kind == "prompt":
+                self._prompt_due = True
+            elif status == "running":
+                self._forget(entry["tool_id"])
+            elif kind == "tool":
+                tool = OpenTool(entry["tool_id"], entry["tool_id"], entry["name"])
+                self._open.setdefault(entry["tool_id"], deque()).appendleft(tool)
+
+    def _forget(self, entry_id: str) -> None:
+        """Forget a tool whose start nobody will see: its result has no place."""
+        for native_id, same_id in list(self._open.items()):
+            kept = deque(tool for tool in same_id if tool.entry_id != entry_id)
+            if kept:
+                self._open[native_id] = kept
+            else:
+                del self._open[native_id]
+
+    def _room_for(self, kind: Kind) -> bool:
+        """May another entry of this kind be written? It is counted when not."""
+        if self.budget.admits(kind):
+            return True
+        self.thinned += 1
+        return False
+
     def _ready(self, now: float) -> list[Entry]:
         """Give the entries that must stand before any other one."""
         if self.state == "COMPLETE":
@@ -177,8 +219,8 @@ class Dialog:
         self.model = self.model or event.model
         self.agent = self.agent or event.agent
         self.task = self.task or event.task
-        known = self.task and self.cwd and self.model and self.agent
-        return self.begin(now) if known else []
+        task_told = self.task or not self.task_may_come
+        return self.begin(now) if task_told and self.model and self.agent else []
 
     def _prompt_told(self, event: Prompt, now: float) -> list[Entry]:
         # Only the first one is the prompt; later ones answer the agent.
@@ -188,7 +230,7 @@ class Dialog:
         return [] if self.state == "NEW" else self._flush_prompt(now)
 
     def _message(self, event: Message, now: float) -> list[Entry]:
-        if not event.text.strip():
+        if not event.text.strip() or not self._room_for("message"):
             return []
         out = self._ready(now)
         tokens = None
@@ -202,6 +244,8 @@ class Dialog:
         return out
 
     def _tool_started(self, event: ToolStarted, now: float) -> list[Entry]:
+        if not self._room_for("tool"):
+            return []
         out = self._ready(now)
         name = clean_text(event.name) or "tool"
         if event.parent and event.parent in self._names:

@@ -24,7 +24,7 @@ from types import TracebackType
 from typing import Any
 
 from agent_wrap.dialog import Dialog
-from agent_wrap.encode import encode
+from agent_wrap.encode import encode_within
 from agent_wrap.entries import Entry
 from agent_wrap.errors import ArchiveError
 from agent_wrap.events import (
@@ -260,8 +260,11 @@ class DialogWriter:
 
     def _take(self) -> None:
         entries = self._steps.popleft()()
-        if self._append is not None:
-            self._lines.extend(map(encode, entries))
+        budget = self._dialog.budget
+        for entry in entries if self._append is not None else ():
+            line, _ = encode_within(entry, budget.longest_line)
+            budget.spend(len(line))
+            self._lines.append(line)
         # Taken out before it is written: an exception that a signal handler raises
         # comes after the write, and the line must not be written twice.
         while self._lines and self._append is not None:
@@ -305,7 +308,7 @@ class DialogWriter:
             self._append = _print
             return
         try:
-            self._archive = Archive.open(folder)
+            self._archive = Archive.open(folder, dialog_only=True)
             self._append = self._archive.dialog.append
         except (ArchiveError, OSError, ValueError) as error:
             self._fail(str(error))

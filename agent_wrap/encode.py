@@ -14,15 +14,13 @@ from typing import Any
 import orjson
 
 from agent_wrap.jsonvalue import clean
+from agent_wrap.limits import shorten
 
 _ascii = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
 
 
-def encode(entry: dict[str, Any], text: str = "") -> bytes:
-    """Encode an entry, its line feed included.
-
-    `text` is the entry's longest string, where the caller knows it.
-    """
+def encode(entry: dict[str, Any]) -> bytes:
+    """Encode an entry, its line feed included."""
     try:
         # The check as well: surrogates, integers beyond 64 bits, depth, other types.
         line = orjson.dumps(entry)
@@ -30,12 +28,20 @@ def encode(entry: dict[str, Any], text: str = "") -> bytes:
         return _careful(entry)
     if b"\\u0000" in line:  # a NUL, or the text of one
         return _careful(entry)
-    if text.isascii() and line.isascii():
+    if line.isascii():
         return line + b"\n"
     try:
         return _ascii(entry).encode() + b"\n"
     except (TypeError, ValueError):  # not a number, or a type that only orjson takes
         return _careful(entry)
+
+
+def encode_within(entry: dict[str, Any], longest: int) -> tuple[bytes, bool]:
+    """Encode an entry in at most `longest` bytes; say whether it had to be cut."""
+    line = encode(entry)
+    if len(line) <= longest:
+        return line, False
+    return encode(shorten(entry, len(line), longest)), True
 
 
 def _careful(entry: dict[str, Any]) -> bytes:

@@ -20,9 +20,7 @@ def to_line(event: Event) -> bytes:
         event = Unparsed(b"", event.reason)
     fields = dataclasses.asdict(event)
     fields.pop("line", None)
-    longest = fields.get("text") or fields.get("output")
-    text = longest if isinstance(longest, str) else ""
-    return encode({"event": type(event).__name__, **fields}, text)
+    return encode({"event": type(event).__name__, **fields})
 
 
 def from_line(line: bytes) -> Event | None:

@@ -73,7 +73,11 @@ def _supervise(run: Run, control: int) -> int:
         environment["AGENT_WRAP_DEADLINE"] = f"{plan.created + timeout:.3f}"
     try:
         agent = process.spawn(
-            plan.command, environment, plan.cwd, run.mask, stdin=plan.stdin is not None
+            plan.command,
+            environment,
+            plan.cwd if plan.settings.cwd else "",
+            run.mask,
+            stdin=plan.stdin is not None,
         )
         run.ledger.agent = agent.pid
     except SpawnError as error:

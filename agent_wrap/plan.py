@@ -47,7 +47,9 @@ class Plan:
 
     @property
     def agent_name(self) -> str:
-        """What `init` calls the agent, as far as it is known."""
+        """What `init` calls the agent; empty where its own stream says so."""
+        if self.adapter_name == registry.PROTOCOL:
+            return self.settings.agent
         return self.settings.agent or self.adapter_name
 
     @property

@@ -60,6 +60,8 @@ def become_subreaper() -> bool:
 
 def block_signals() -> set[int]:
     """Hold back the signals that a run answers to; give the mask as it was."""
+    # A caller that ignores its children makes the kernel reap ours behind our back.
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     return {int(s) for s in signal.pthread_sigmask(signal.SIG_BLOCK, HANDLED)}
 
 
@@ -91,7 +93,8 @@ def spawn(
     """Start the agent in a session of its own. Raises SpawnError.
 
     `os.fork` and `os.execvpe`, since `subprocess` costs three interpreter starts.
-    `mask` is the signal mask that the agent gets back. With `stdin` it reads from a
+    `mask` is the signal mask that the agent gets back; without `cwd` it stays where
+    we are, even where that folder is gone or closed to us. With `stdin` it reads from a
     pipe, otherwise from /dev/null (an open pipe makes some agents wait for its end).
     """
     ours_in = -1
@@ -146,7 +149,8 @@ def _become_agent(
     if os.getppid() != parent:  # it died before the parent-death signal was set
         os._exit(127)
     _volunteer_for_oom()
-    os.chdir(cwd)
+    if cwd:
+        os.chdir(cwd)
     os.execvpe(command[0], list(command), dict(environment))
 
 
@@ -181,13 +185,13 @@ def _spawn_error(
     program: str, number: int, environment: Mapping[str, str], cwd: str
 ) -> SpawnError:
     name = errno.errorcode.get(number, str(number))
-    if not os.path.isdir(cwd):
+    if cwd and not os.path.isdir(cwd):
         return SpawnError(program, number, f"no such working directory: {cwd}", 126)
     if number == errno.E2BIG:
         hint = "give the prompt by --prompt-via stdin or file"
         reason = f"the argument list is too long ({name}): {hint}"
         return SpawnError(program, number, reason, 126)
-    if number in (errno.ENOENT, errno.ENOTDIR):
+    if number in (errno.ENOENT, errno.ENOTDIR) or not program:
         if "/" in program and os.path.exists(os.path.join(cwd, program)):
             reason = f"its interpreter was not found ({name})"
             return SpawnError(program, number, reason, 126)

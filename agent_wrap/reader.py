@@ -34,8 +34,8 @@ class Detection:
     None; `fallback` gives the adapter for plain text.
     """
 
-    LINES = 20
-    """Lines that are held before they are read as plain text."""
+    LINES, BYTES = 20, 64 * 1024
+    """How much is held before it is read as plain text."""
 
     def __init__(
         self,
@@ -60,6 +60,7 @@ class Reader:
         self.failures: list[str] = []
         self._detection = detection if adapter is None else None
         self._held: list[bytes | LongLine] = []
+        self._held_bytes = 0
         self._decoder = LineDecoder(max_line_bytes)
         self._counts = [0, 0, 0, 0]
         self._worst = _MAPPED
@@ -122,7 +123,9 @@ class Reader:
             yield from self._line(line, self.adapter)
         else:
             self._held.append(line)
-            if len(self._held) >= Detection.LINES:
+            self._held_bytes += len(line) if isinstance(line, bytes) else 0
+            held_enough = self._held_bytes >= Detection.BYTES
+            if held_enough or len(self._held) >= Detection.LINES:
                 yield from self.settle()
 
     def _release(self) -> Iterator[Event]:

@@ -11,9 +11,10 @@ from collections.abc import Callable, Iterable
 
 from agent_wrap.clocks import Clocks
 from agent_wrap.dialog import Dialog
-from agent_wrap.encode import encode
+from agent_wrap.encode import encode_within
 from agent_wrap.entries import Entry
 from agent_wrap.events import Event
+from agent_wrap.keeper import Keeper
 from agent_wrap.ledger import Ledger
 from agent_wrap.outcome import Outcome
 from agent_wrap.reader import Reader
@@ -44,10 +45,12 @@ class Recorder:
         self.archive = archive
         self.clocks = clocks
         self.ledger = ledger
+        self.keeper = Keeper(archive)
         self.story = Story()
         self.watchers: list[Watcher] = []
         self.written = dialog.seq
         self.lost = 0
+        self.cut = 0
         self._sync_entries = sync_entries
 
     def start(self) -> None:
@@ -77,14 +80,17 @@ class Recorder:
         """Record what the end of the stream brings."""
         self._record(self.reader.close())
 
-    def with_losses(self, message: str) -> str:
-        """Add to a message what could not be written, if anything."""
-        if not self.lost:
-            return message
-        error = self.archive.dialog.error
-        why = f" ({error.strerror})" if error else ""
-        said = f"{self.lost} entries could not be written{why}"
-        return f"{message}; {said}" if message else said
+    @property
+    def losses(self) -> str:
+        """What is missing from the dialog, in words; empty when nothing is."""
+        parts = []
+        if self.dialog.thinned:
+            parts.append(f"{self.dialog.thinned} entries left out to bound its size")
+        if self.lost:
+            error = self.keeper.error
+            why = f" ({error.strerror})" if error else ""
+            parts.append(f"{self.lost} entries could not be written{why}")
+        return "; ".join(parts)
 
     def complete(self, outcome: Outcome, duration_ms: int, message: str) -> None:
         """End the dialog."""
@@ -95,7 +101,9 @@ class Recorder:
             message=message,
             unfinished=outcome.unfinished,
         )
-        self._write(last)
+        for entry in last:
+            line = self._encode(entry)
+            self.written += self.keeper.append_last(line)
         self.ledger.complete()
 
     def _record(self, events: Iterable[Event]) -> None:
@@ -108,16 +116,25 @@ class Recorder:
             self.clocks.apply(event, moment)
             for watcher in self.watchers:
                 watcher(event, new)
+        self.keeper.copy()
         account = self.dialog.account
         tokens = account.tokens
         self.ledger.count(account.turns, tokens.total_in, tokens.output)
 
     def _write(self, new: list[Entry]) -> None:
-        for entry in new:
-            text = entry.get("content") or entry.get("result") or entry.get("error")
-            if self.archive.dialog.append(encode(entry, text or "")):
-                self.written += 1
-            else:
-                self.lost += 1
+        for number, entry in enumerate(new):
+            line = self._encode(entry)
+            if not self.keeper.append(line, self.dialog.tools_open):
+                self.lost += len(new) - number
+                self.dialog.budget.closed = True
+                self.dialog.undo(new[number:])
+                return
+            self.written += 1
+            self.dialog.budget.spend(len(line))
             if self._sync_entries:
                 self.archive.dialog.sync()
+
+    def _encode(self, entry: Entry) -> bytes:
+        line, cut = encode_within(entry, self.dialog.budget.longest_line)
+        self.cut += cut
+        return line

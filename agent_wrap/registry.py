@@ -28,6 +28,9 @@ GROUP = "agent_wrap.adapters"
 FALLBACK = "plain"
 """The adapter for a stream that no other one recognises."""
 
+PROTOCOL = "dialog"
+"""The adapter for agents that print dialog entries, and so say who they are."""
+
 _RUNNERS: dict[str, tuple[int, str]] = {
     "env": (0, "-u --unset -C --chdir -S"),
     "nice": (0, "-n"),

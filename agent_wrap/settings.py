@@ -413,5 +413,8 @@ def help_text() -> str:
 
 
 def run_directory(settings: Settings) -> str:
-    """Give the folder in which the agent runs."""
-    return os.path.abspath(settings.cwd) if settings.cwd else os.getcwd()
+    """Give the folder in which the agent runs; empty when it has been removed."""
+    try:
+        return os.path.abspath(settings.cwd) if settings.cwd else os.getcwd()
+    except OSError:
+        return ""

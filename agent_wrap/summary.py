@@ -46,7 +46,7 @@ def skeleton(
         "task": plan.settings.task or UNKNOWN,
         "cwd": plan.cwd,
         "model": plan.model or UNKNOWN,
-        "agent": plan.agent_name or UNKNOWN,
+        "agent": plan.agent_name or plan.adapter_name or UNKNOWN,
         "adapter": {
             "name": plan.adapter_name,
             "version": __version__,
@@ -94,7 +94,8 @@ def build(plan: Plan, measured: Measured, recorder: Recorder) -> dict[str, Any]:
         lines=recorder.reader.counts,
         unknown_events=dict(recorder.reader.unknown_types),
         entries=recorder.written,
-        entries_lost=recorder.lost,
+        entries_lost=recorder.lost + recorder.dialog.thinned,
+        fields_cut=recorder.cut,
         resources=measured.resources,
         killed=measured.killed,
         notes=_notes(measured, recorder),
@@ -113,7 +114,7 @@ def _identity(plan: Plan, recorder: Recorder) -> dict[str, Any]:
         "task": dialog.task or UNKNOWN,
         "cwd": dialog.cwd,
         "model": plan.model or session.model or UNKNOWN,
-        "agent": plan.agent_name or session.agent or UNKNOWN,
+        "agent": plan.agent_name or session.agent or plan.adapter_name or UNKNOWN,
         "session_id": session.session_id,
         "agent_version": session.agent_version,
     }
@@ -167,6 +168,7 @@ def _tools(recorder: Recorder) -> dict[str, Any]:
 def _notes(measured: Measured, recorder: Recorder) -> list[str]:
     return [
         *measured.notes,
+        *recorder.keeper.notes,
         *recorder.reader.failures,
         *usage_notes(recorder.dialog.account),
         *recorder.story.notices,

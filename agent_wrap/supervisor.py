@@ -226,12 +226,13 @@ class Supervisor:
                 if now - streams.last_output >= QUIET or recorder.dialog.state == "NEW":
                     recorder.settle()
                 recorder.begin()
+            recorder.keeper.check()
             if now - sampled >= SAMPLE_EVERY:
                 self.sampler.sample(os.getpid())
                 sampled = now
             due = clocks.due(
                 now,
-                busy=recorder.dialog.has_open_tools,
+                busy=recorder.dialog.tools_open > 0,
                 finished=recorder.story.final is not None,
                 background=bool(recorder.story.background),
             )
@@ -249,9 +250,10 @@ class Supervisor:
         recorder = self.recorder
         recorder.close()
         outcome = decide(self._facts())
-        message = recorder.with_losses(outcome.message)
+        message = "; ".join(filter(None, (outcome.message, recorder.losses)))
         duration_ms = int((time.monotonic() - self.started) * 1000)
         recorder.complete(outcome, duration_ms, message)
+        recorder.keeper.close()
         if self.settings.fsync != "never":
             self.archive.dialog.sync()
         self._write_summary(outcome, message, duration_ms)

@@ -19,8 +19,9 @@ DIALOG, STDOUT, STDERR, SUMMARY = (
     "stderr.log",
     "summary.json",
 )
-_FRESH = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_NOFOLLOW
-_REUSED = os.O_WRONLY | os.O_APPEND | os.O_NOFOLLOW | os.O_TRUNC
+_APPEND = os.O_RDWR | os.O_APPEND | os.O_NOFOLLOW
+_FRESH = _APPEND | os.O_CREAT | os.O_EXCL
+_REUSED = _APPEND | os.O_TRUNC
 
 
 class LogFile:
@@ -40,7 +41,7 @@ class LogFile:
         except OSError as error:
             self.error = error
             if done:
-                self._cut()
+                self.cut()
             return False
         self.size += done
         return True
@@ -58,7 +59,8 @@ class LogFile:
             os.close(self.fd)
             self.fd = -1
 
-    def _cut(self) -> None:
+    def cut(self) -> None:
+        """Cut off whatever lies beyond the last whole record."""
         try:
             os.ftruncate(self.fd, self.size)
         except OSError as error:
@@ -72,13 +74,14 @@ class Archive:
         self.path = path
         self._folder = folder
         self.dialog = files[DIALOG]
-        self.stdout = files[STDOUT]
-        self.stderr = files[STDERR]
+        self.stdout = files.get(STDOUT) or LogFile(-1)
+        self.stderr = files.get(STDERR) or LogFile(-1)
 
     @classmethod
-    def open(cls, path: str) -> Archive:
+    def open(cls, path: str, *, dialog_only: bool = False) -> Archive:
         """Make the folder with its parents, lock it, start fresh files.
 
+        `dialog_only`: only the dialog is ours, all else in the folder is left alone.
         Raises ArchiveError naming the path and the reason.
         """
         folder = -1
@@ -88,10 +91,11 @@ class Archive:
             folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
             _lock(folder, path)
             files = {}
-            for name in (DIALOG, STDOUT, STDERR):
+            for name in (DIALOG,) if dialog_only else (DIALOG, STDOUT, STDERR):
                 at = os.path.join(path, name)
                 files[name] = LogFile(_fresh(name, at, folder))
-            _remove(SUMMARY, folder)
+            if not dialog_only:
+                _remove(SUMMARY, folder)
         except OSError as error:
             if folder >= 0:
                 os.close(folder)
@@ -109,9 +113,57 @@ class Archive:
 
     def read_dialog(self) -> bytes:
         """Give what is in the dialog's file now. Raises OSError."""
-        fd = os.open(f"/proc/self/fd/{self.dialog.fd}", os.O_RDONLY)
-        with open(fd, "rb") as file:
-            return file.read()
+        with open(os.dup(self.dialog.fd), "rb", buffering=0) as file:
+            return os.pread(file.fileno(), os.fstat(file.fileno()).st_size, 0)
+
+    def look_at_dialog(self) -> str | None:
+        """Say what somebody did to the dialog's file; None: it is as we left it."""
+        ours = os.fstat(self.dialog.fd)
+        try:
+            found = os.stat(self.dialog_path, follow_symlinks=False)
+        except OSError:
+            return "removed"
+        if (found.st_dev, found.st_ino) != (ours.st_dev, ours.st_ino):
+            return "replaced"
+        if found.st_size != self.dialog.size:
+            return "truncated" if found.st_size < self.dialog.size else "written to"
+        return None
+
+    def replace_dialog(self, data: bytes) -> OSError | None:
+        """Put a new dialog with this content in its place; give the error.
+
+        The folder is made again where it is gone.
+        """
+        try:
+            os.makedirs(self.path, exist_ok=True)
+            here = os.stat(self.path)
+            ours = os.fstat(self._folder)
+            if (here.st_dev, here.st_ino) != (ours.st_dev, ours.st_ino):
+                folder = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY)
+                os.dup2(folder, self._folder, inheritable=False)
+                os.close(folder)
+                _lock(self._folder, self.path)
+            error = self.write_file(DIALOG, data)
+            if error is not None:
+                return error
+            fd = os.open(DIALOG, _APPEND, dir_fd=self._folder)
+            os.dup2(fd, self.dialog.fd, inheritable=False)
+            os.close(fd)
+        except (OSError, ArchiveError) as error:
+            return error if isinstance(error, OSError) else OSError(str(error))
+        self.dialog.size = len(data)
+        return None
+
+    def open_unnamed(self) -> int:
+        """Open a file without a name on the archive's file system. Raises OSError."""
+        return os.open(".", os.O_TMPFILE | os.O_RDWR, 0o600, dir_fd=self._folder)
+
+    def remove(self, name: str) -> None:
+        """Remove a file of ours, if it is there."""
+        try:
+            _remove(name, self._folder)
+        except OSError:
+            pass
 
     def write_file(self, name: str, data: bytes) -> OSError | None:
         """Write a whole small file at once, or leave the old one; give the error."""
@@ -137,6 +189,8 @@ class Archive:
         for file in (self.dialog, self.stdout, self.stderr):
             file.close()
         if self._folder >= 0:
+            # A forked child may hold the same lock: give it back for all.
+            fcntl.flock(self._folder, fcntl.LOCK_UN)
             os.close(self._folder)
             self._folder = -1
 

@@ -3,6 +3,13 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import HealthCheck, settings
+
+# A loaded machine is no reason to fail: no test of ours is about its own speed.
+settings.register_profile(
+    "calm", deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("calm")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -208,8 +208,9 @@ class Run:
 
     @property
     def raw(self) -> bytes:
-        """The agent's stdout as it was kept."""
-        return (self.archive / "stdout.log").read_bytes()
+        """The agent's stdout as it was kept; empty while there is none."""
+        path = self.archive / "stdout.log"
+        return path.read_bytes() if path.exists() else b""
 
     @property
     def told(self) -> dict[str, Any]:
@@ -285,7 +286,11 @@ def run_all(
         name: Run(folder, command, *options)
         for name, (command, options) in runs.items()
     }
-    return {name: each.end() for name, each in started.items()}
+    try:
+        return {name: each.end() for name, each in started.items()}
+    finally:
+        for each in started.values():
+            each.kill()
 
 
 def wrapper(

@@ -163,7 +163,7 @@ def test_tools_in_flight_at_once_find_their_results() -> None:
     assert entries[0]["args"] == {"x": 1}
     assert (entries[2]["result"], entries[3]["error"]) == ("text", "bad")
     assert (dialog.tools_started, dialog.tools_ok, dialog.tools_failed) == (2, 1, 1)
-    assert not dialog.has_open_tools
+    assert not dialog.tools_open > 0
 
 
 def test_a_repeated_id_gets_a_suffix_and_its_result_follows_it() -> None:
@@ -235,7 +235,7 @@ def test_complete_closes_what_is_open_first() -> None:
     assert short(entries) == ["error a bash", "error b read", "complete"]
     assert [entry.get("error") for entry in entries] == ["too late", "too late", None]
     assert (dialog.tools_closed, dialog.tools_failed) == (2, 0)
-    assert not dialog.has_open_tools
+    assert not dialog.tools_open > 0
 
 
 def test_complete_of_a_dialog_that_never_began_is_a_whole_dialog() -> None:

@@ -167,17 +167,18 @@ def test_limits_of_time(tmp_path: Path) -> None:
 
 
 def test_clocks_that_must_stand_still(tmp_path: Path) -> None:
-    idle = (*CLAUDE, "--idle-timeout", "0.5")
-    tool = ("init", "tool=t1", "sleep=1", "done=t1", "text=Hi", "result")
-    steady = ("init", *("text=on", "sleep=0.3") * 3, "result")
+    # Generous: the start of an interpreter on a busy machine counts as idle, too.
+    idle = (*CLAUDE, "--idle-timeout", "1")
+    tool = ("init", "tool=t1", "sleep=1.5", "done=t1", "text=Hi", "result")
+    steady = ("init", *("text=on", "sleep=0.4") * 4, "result")
     done = run_all(
         tmp_path,
         {
             "a tool is open": (scripted(*tool), idle),
             "progress": (scripted(*steady), idle),
             "output came": (
-                scripted("init", "sleep=0.9", "result"),
-                (*CLAUDE, "--first-output-timeout", "0.6"),
+                scripted("init", "sleep=1.5", "result"),
+                (*CLAUDE, "--first-output-timeout", "1.2"),
             ),
         },
     )
@@ -198,7 +199,7 @@ def test_an_agent_that_hangs_after_its_end_has_succeeded(tmp_path: Path) -> None
             "no grace": (scripted(*GOOD, HANG), (*CLAUDE, "--result-grace", "0")),
             "idle": (
                 scripted(*GOOD, HANG),
-                (*CLAUDE, "--idle-timeout", "0.3", "--result-grace", "0.6"),
+                (*CLAUDE, "--idle-timeout", "1", "--result-grace", "1.3"),
             ),
         },
     )
@@ -625,16 +626,16 @@ def test_a_full_disk(tmp_path: Path) -> None:
 
         resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))
 
-    steps = ("init", *["text=" + "x" * 1000] * 30, "touch=went_on", "result", "exit=6")
-    with Run(tmp_path, scripted(*steps), *CLAUDE, prepare=prepare) as started:
-        assert started.wait() == 6
-        assert (started.folder / "went_on").exists()
+    with Run(tmp_path, child("flood", 1, 40_000), prepare=prepare) as started:
+        assert started.wait() == 0
         assert started.dialog.endswith(b"}\n")
-        assert all(json.loads(line) for line in started.dialog.splitlines())
+        assert started.types[-1] == "complete"
         summary = started.summary
         assert summary["entries_lost"] > 0
         assert summary["entries"] == len(started.entries)
         assert "could not be written" in summary["message"]
+        names = {path.name for path in started.archive.iterdir()}
+        assert names == {"dialog.jsonl", "stdout.log", "stderr.log", "summary.json"}
 
 
 # The place of the run
@@ -647,8 +648,13 @@ def test_the_agents_folder(tmp_path: Path) -> None:
     assert done.told["cwd"] == str(place)
     assert done.entries[0]["data"]["cwd"] == str(place)
     assert list(place.iterdir()) == []
-    relative = run(tmp_path, child("inside"), "--cwd", ".", archive=Path("out"))
-    assert relative.code == 0
+    with Run(
+        tmp_path, child("inside"), "--cwd", "work", "--archive", "out", cwd=tmp_path
+    ) as relative:
+        relative.archive = tmp_path / "out"
+        relative.end()
+    assert relative.told["cwd"] == str(place)
+    assert relative.entries[0]["data"]["cwd"] == str(place)
 
 
 def test_nothing_is_written_outside_the_archive(tmp_path: Path) -> None:

@@ -68,7 +68,7 @@ class ClaudeStream(StreamJson):
             yield Message(said, message_id)
 
     def assistant(self, event: dict[str, Any]) -> Iterator[Event]:
-        """Read a whole block; the pieces of it that came before have done their part."""
+        """Read a whole block; its pieces, which came before, have done their part."""
         if not get_text(event, "parent_tool_use_id"):
             self._drop_pieces()
         return super().assistant(event)

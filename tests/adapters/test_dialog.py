@@ -57,7 +57,9 @@ def test_whole_dialog_comes_through() -> None:
         END,
     )
     assert breaches(ended) == []
-    assert ended.of_type(SessionStarted) == [SessionStarted("", "m", "/src", "a")]
+    assert ended.of_type(SessionStarted) == [
+        SessionStarted("", "m", "/src", "a", task="t")
+    ]
     assert ended.of_type(Prompt) == [Prompt("fix it")]
     kinds = [e["type"] for e in ended.entries]
     assert kinds[:4] == ["init", "prompt", "thinking", "message"]
@@ -133,7 +135,7 @@ def test_incomplete_init() -> None:
     ended = run({"type": "init", "data": data}, END)
     expected = ["init.data.model: is not a string", "init.data.agent: missing"]
     assert breaches(ended) == expected
-    assert ended.of_type(SessionStarted) == [SessionStarted()]
+    assert ended.of_type(SessionStarted) == [SessionStarted(task="t")]
 
 
 def test_unknown_types() -> None:

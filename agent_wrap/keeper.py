@@ -1,0 +1,166 @@
+"""The dialog's file while the run lasts: room for its end, and nobody else's hands.
+
+Room is allocated ahead (`fallocate`, without changing the size), so that a disk that
+fills up stops ordinary entries while the end can still be written: measured to hold
+on ext4, tmpfs and overlay, also against a competitor that takes all that is free.
+Whatever the agent does to the file is undone from a copy that has no name.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import resource
+
+from agent_wrap.writer import Archive, LogFile
+
+AHEAD = 1 << 20
+RESERVE = 1 << 16
+RESERVE_A_TOOL = 512
+_KEEP_SIZE = 1
+_UNSUPPORTED = (errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL)
+_RESERVE_FILE = ".reserve"
+
+
+class Keeper:
+    """Writes the dialog's lines and watches over its file.
+
+    `full` is set when only the end may still be written; `notes` tell what was done
+    to the file and undone.
+    """
+
+    def __init__(self, archive: Archive) -> None:
+        self.full = False
+        self.notes: list[str] = []
+        self._archive = archive
+        self._file = archive.dialog
+        self._allocated = 0
+        self._fallback = False
+        limit = resource.getrlimit(resource.RLIMIT_FSIZE)[0]
+        known = limit != resource.RLIM_INFINITY
+        self._reserve = min(RESERVE, limit // 4) if known else RESERVE
+        self._copy = self._open_copy()
+        self._uncopied: list[bytes] = []
+        if self._file.size:
+            self._uncopied.append(archive.read_dialog())
+
+    @property
+    def error(self) -> OSError | None:
+        """What kept a line from being written."""
+        return self._file.error
+
+    def append(self, line: bytes, open_tools: int) -> bool:
+        """Write an ordinary line, if room for the end remains after it."""
+        if self.full:
+            return False
+        wanted = self._file.size + len(line) + self._reserve
+        wanted += open_tools * RESERVE_A_TOOL
+        if wanted > self._allocated and not self._allocate(wanted):
+            self.full = True
+            return False
+        return self._write(line)
+
+    def append_last(self, line: bytes) -> bool:
+        """Write a line of the end, out of the reserve."""
+        if self._fallback:
+            self._archive.remove(_RESERVE_FILE)
+            self._fallback = False
+        return self._write(line)
+
+    def copy(self) -> None:
+        """Bring the copy up to date: once for all lines of a chunk, as writes cost."""
+        lines = b"".join(self._uncopied)
+        self._uncopied.clear()
+        if lines and self._copy is not None and not self._copy.append(lines):
+            self._drop_copy()
+
+    def check(self) -> None:
+        """Put the dialog back if its file is gone, replaced or changed in size."""
+        found = self._archive.look_at_dialog()
+        if found is None:
+            return
+        self.copy()
+        note = f"dialog.jsonl was {found} during the run"
+        if self._copy is None:
+            self._note(f"{note}; it could not be restored")
+            return
+        error = self._archive.replace_dialog(self._copy.read())
+        self._allocated = 0
+        self._note(f"{note}; " + (f"not restored: {error}" if error else "restored"))
+
+    def close(self) -> None:
+        """Give back what was allocated ahead; look at the file for a last time."""
+        self.copy()
+        self.check()
+        if self._copy is not None:
+            if self._archive.read_dialog() != self._copy.read():
+                self._archive.replace_dialog(self._copy.read())
+                self._note("dialog.jsonl was overwritten during the run; restored")
+            self._drop_copy()
+        self._file.cut()
+
+    def _write(self, line: bytes) -> bool:
+        if not self._file.append(line):
+            self.full = True
+            return False
+        if self._copy is not None:
+            self._uncopied.append(line)
+        return True
+
+    def _allocate(self, wanted: int) -> bool:
+        """Allocate room up to `wanted` and some more; say whether it is there."""
+        for size in (wanted + AHEAD, wanted):
+            number = _fallocate(self._file.fd, size)
+            if number in _UNSUPPORTED:
+                return self._make_reserve_file()
+            if not number:
+                self._allocated = size
+                return True
+            self._file.error = OSError(number, os.strerror(number))
+        return False
+
+    def _make_reserve_file(self) -> bool:
+        """Hold room in a second file, where the file system cannot allocate ahead."""
+        error = self._archive.write_file(_RESERVE_FILE, b"\0" * self._reserve)
+        self._fallback = error is None
+        self._allocated = 1 << 62
+        self._file.error = error
+        return error is None
+
+    def _note(self, note: str) -> None:
+        if note not in self.notes:
+            self.notes.append(note)
+
+    def _open_copy(self) -> _Copy | None:
+        try:
+            return _Copy(self._archive.open_unnamed())
+        except OSError:  # the file system has no unnamed files: nothing to restore from
+            return None
+
+    def _drop_copy(self) -> None:
+        if self._copy is not None:
+            self._copy.close()
+            self._copy = None
+
+
+class _Copy(LogFile):
+    """A file without a name: only we can reach it."""
+
+    def read(self) -> bytes:
+        """Give all that was appended."""
+        return os.pread(self.fd, self.size, 0)
+
+
+def _fallocate(fd: int, size: int) -> int:
+    """Allocate a file's first `size` bytes and keep its size; give the errno or 0.
+
+    `os.posix_fallocate` would make the file longer, with NULs that readers see.
+    """
+    import ctypes
+
+    try:
+        call = ctypes.CDLL(None, use_errno=True).fallocate
+    except (OSError, AttributeError):
+        return errno.ENOSYS
+    call.argtypes = (ctypes.c_int, ctypes.c_int, ctypes.c_int64, ctypes.c_int64)
+    return 0 if call(fd, _KEEP_SIZE, 0, size) == 0 else ctypes.get_errno()

@@ -1,0 +1,101 @@
+"""How large a dialog may grow, and what gives way when it nears that. Pure.
+
+Readers treat a dialog of more than 32 MiB as absent and stop at 200,000 entries, so:
+long fields are cut in the middle and say how much was cut; the less room is left,
+the shorter; when little is left, thinking is left out, then tools, then messages.
+The results of tools that were shown and `complete` always fit.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+MAX_BYTES = 31 * 1024 * 1024
+MAX_ENTRIES = 199_000
+SHORTEST_LINE = 4096
+"""A line of this length is never cut."""
+
+Kind = Literal["thinking", "tool", "message"]
+_THINNED: dict[Kind, float] = {"thinking": 0.25, "tool": 0.06, "message": 0.03}
+"""The share of room left below which entries of a kind are left out."""
+
+_SHARE = 16
+"""One line may take this part of the room that is left."""
+
+
+class Budget:
+    """The room that a dialog has left. Tell it of every line that was written."""
+
+    def __init__(self, max_bytes: int = MAX_BYTES, max_entries: int = MAX_ENTRIES):
+        self.max_bytes = max_bytes
+        self.max_entries = max_entries
+        self.closed = False
+        """True: nothing but the end may be written (the disk is full)."""
+        self._bytes_left = max_bytes
+        self._entries_left = max_entries
+
+    def spend(self, length: int) -> None:
+        """Take note of a line that was written."""
+        self._bytes_left -= length
+        self._entries_left -= 1
+
+    def admits(self, kind: Kind) -> bool:
+        """May an entry of this kind be written?"""
+        left = min(
+            self._bytes_left / self.max_bytes, self._entries_left / self.max_entries
+        )
+        return not self.closed and left > _THINNED[kind]
+
+    @property
+    def longest_line(self) -> int:
+        """How long the next line may be, in bytes."""
+        return max(self._bytes_left // _SHARE, SHORTEST_LINE)
+
+
+def shorten(entry: dict[str, Any], line_length: int, longest: int) -> dict[str, Any]:
+    """Copy an entry with its long strings cut, so that its line fits `longest`.
+
+    `line_length` is the length of its line as it is: the ratio to its characters
+    tells how much its encoding takes.
+    """
+    room = max(longest - 1024, 512)
+    lengths = sorted(_string_lengths(entry), reverse=True)
+    bytes_a_character = max(line_length / max(sum(lengths), 1), 1.0)
+    most = int(room / bytes_a_character / max(_long_ones(lengths, room), 1))
+    return {key: _cut(value, max(most, 64)) for key, value in entry.items()}
+
+
+def cut_middle(text: str, most: int) -> str:
+    """Keep a text's start and end, about `most` characters; say how much is gone."""
+    if len(text) <= most:
+        return text
+    mark = f"\n[... {len(text) - most} characters cut ...]\n"
+    head = (most * 2) // 3
+    return text[:head] + mark + text[len(text) - (most - head) :]
+
+
+def _long_ones(lengths: list[int], room: int) -> int:
+    """How many strings are long enough to matter when one line has `room`."""
+    return sum(length > room // 64 for length in lengths)
+
+
+def _string_lengths(value: Any) -> list[int]:
+    if isinstance(value, str):
+        return [len(value)]
+    if isinstance(value, dict):
+        return [n for v in value.values() for n in _string_lengths(v)] + [
+            len(k) for k in value
+        ]
+    if isinstance(value, list):
+        return [n for v in value for n in _string_lengths(v)]
+    return []
+
+
+def _cut(value: Any, most: int) -> Any:
+    if isinstance(value, str):
+        return cut_middle(value, most)
+    if isinstance(value, dict):
+        return {cut_middle(k, 256): _cut(v, most) for k, v in value.items()}
+    if isinstance(value, list):
+        return [_cut(v, most) for v in value]
+    return value
