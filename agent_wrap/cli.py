@@ -20,6 +20,7 @@ COMMANDS = {
     "demo": "run a built-in scripted agent and show what comes out",
     "validate": "check dialogs: every breach of the protocol, with its line",
     "replay": "a recorded native stream -> the dialog it would have given",
+    "repair": "finish a dialog whose wrapper was killed",
     "adapters": "the known adapters, what each reads and gives",
 }
 

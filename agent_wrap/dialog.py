@@ -79,6 +79,7 @@ class Dialog:
         self.tools_failed = 0
         self.tools_closed = 0
         self.thinned = 0
+        self.refused = 0
         self._prompt = prompt
         self._prompt_due = written < 2
         self._open: dict[str, deque[OpenTool]] = {}
@@ -196,7 +197,10 @@ class Dialog:
         """May another entry of this kind be written? It is counted when not."""
         if self.budget.admits(kind):
             return True
-        self.thinned += 1
+        if self.budget.closed:
+            self.refused += 1
+        else:
+            self.thinned += 1
         return False
 
     def _ready(self, now: float) -> list[Entry]:

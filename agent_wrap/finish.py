@@ -35,6 +35,7 @@ class Remains:
     tokens_in: int = 0
     tokens_out: int = 0
     first_ts: str = ""
+    last_ts: str = ""
     init: Entry | None = None
     open_tools: dict[str, str] = field(default_factory=dict)
 
@@ -56,7 +57,8 @@ def examine(data: bytes) -> Remains:
 def _take(remains: Remains, entry: Entry) -> None:
     kind = entry["type"]
     remains.count += 1
-    remains.first_ts = remains.first_ts or str(entry.get("ts", ""))
+    remains.last_ts = str(entry.get("ts", ""))
+    remains.first_ts = remains.first_ts or remains.last_ts
     if kind == "init":
         remains.has_init, remains.init = True, entry
     elif kind == "prompt":

@@ -15,16 +15,19 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from agent_wrap.entries import Entry
     from agent_wrap.plan import Plan
-    from agent_wrap.writer import LogFile
+    from agent_wrap.writer import Archive
 
 
-def write(plan: Plan, dialog: LogFile) -> None:
+def write(plan: Plan, archive: Archive) -> None:
     """Write the first entries when all that they name is known already."""
     if not plan.all_known:
         return
     for entry in first_entries(plan, time.time()):
-        if dialog.append(line_of(entry)):
+        line = line_of(entry)
+        if archive.dialog.append(line):
             plan.written += 1
+            if archive.copy is not None:
+                archive.copy.append(line)
 
 
 def first_entries(plan: Plan, now: float) -> list[Entry]:

@@ -12,11 +12,12 @@ import errno
 import os
 import resource
 
-from agent_wrap.writer import Archive, LogFile
+from agent_wrap.writer import Archive
 
 AHEAD = 1 << 20
 RESERVE = 1 << 16
 RESERVE_A_TOOL = 512
+NO_LIMIT = 1 << 62
 _KEEP_SIZE = 1
 _UNSUPPORTED = (errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL)
 _RESERVE_FILE = ".reserve"
@@ -37,12 +38,10 @@ class Keeper:
         self._allocated = 0
         self._fallback = False
         limit = resource.getrlimit(resource.RLIMIT_FSIZE)[0]
-        known = limit != resource.RLIM_INFINITY
-        self._reserve = min(RESERVE, limit // 4) if known else RESERVE
-        self._copy = self._open_copy()
+        self._limit = NO_LIMIT if limit == resource.RLIM_INFINITY else limit
+        self._reserve = min(RESERVE, self._limit // 4)
+        self._copy = archive.copy
         self._uncopied: list[bytes] = []
-        if self._file.size:
-            self._uncopied.append(archive.read_dialog())
 
     @property
     def error(self) -> OSError | None:
@@ -109,7 +108,11 @@ class Keeper:
 
     def _allocate(self, wanted: int) -> bool:
         """Allocate room up to `wanted` and some more; say whether it is there."""
-        for size in (wanted + AHEAD, wanted):
+        # fallocate does not look at this limit while it keeps the size.
+        if wanted > self._limit:
+            self._file.error = OSError(errno.EFBIG, os.strerror(errno.EFBIG))
+            return False
+        for size in (min(wanted + AHEAD, self._limit), wanted):
             number = _fallocate(self._file.fd, size)
             if number in _UNSUPPORTED:
                 return self._make_reserve_file()
@@ -123,7 +126,7 @@ class Keeper:
         """Hold room in a second file, where the file system cannot allocate ahead."""
         error = self._archive.write_file(_RESERVE_FILE, b"\0" * self._reserve)
         self._fallback = error is None
-        self._allocated = 1 << 62
+        self._allocated = NO_LIMIT
         self._file.error = error
         return error is None
 
@@ -131,24 +134,10 @@ class Keeper:
         if note not in self.notes:
             self.notes.append(note)
 
-    def _open_copy(self) -> _Copy | None:
-        try:
-            return _Copy(self._archive.open_unnamed())
-        except OSError:  # the file system has no unnamed files: nothing to restore from
-            return None
-
     def _drop_copy(self) -> None:
         if self._copy is not None:
             self._copy.close()
             self._copy = None
-
-
-class _Copy(LogFile):
-    """A file without a name: only we can reach it."""
-
-    def read(self) -> bytes:
-        """Give all that was appended."""
-        return os.pread(self.fd, self.size, 0)
 
 
 def _fallocate(fd: int, size: int) -> int:

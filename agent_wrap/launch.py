@@ -45,7 +45,7 @@ def launch(settings: Settings, started: float, mask: set[int]) -> int:
     plan = make_plan(settings)
     archive = Archive.open(settings.archive)
     deliver_prompt(plan, archive)
-    first_lines.write(plan, archive.dialog)
+    first_lines.write(plan, archive)
     for note in plan.notes:
         say(note)
     run = Run(plan, archive, started, mask)

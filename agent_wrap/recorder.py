@@ -49,8 +49,8 @@ class Recorder:
         self.story = Story()
         self.watchers: list[Watcher] = []
         self.written = dialog.seq
-        self.lost = 0
         self.cut = 0
+        self._unwritten = 0
         self._sync_entries = sync_entries
 
     def start(self) -> None:
@@ -79,6 +79,11 @@ class Recorder:
     def close(self) -> None:
         """Record what the end of the stream brings."""
         self._record(self.reader.close())
+
+    @property
+    def lost(self) -> int:
+        """Entries that are not in the dialog because it could not be written."""
+        return self._unwritten + self.dialog.refused
 
     @property
     def losses(self) -> str:
@@ -125,7 +130,7 @@ class Recorder:
         for number, entry in enumerate(new):
             line = self._encode(entry)
             if not self.keeper.append(line, self.dialog.tools_open):
-                self.lost += len(new) - number
+                self._unwritten += len(new) - number
                 self.dialog.budget.closed = True
                 self.dialog.undo(new[number:])
                 return

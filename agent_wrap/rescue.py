@@ -8,42 +8,85 @@ from __future__ import annotations
 
 import os
 import time
+from datetime import datetime
 
-from agent_wrap import finish, first_lines
+from agent_wrap import finish, first_lines, registry
+from agent_wrap.accounting import Account
+from agent_wrap.adapter import Adapter
 from agent_wrap.encode import encode
+from agent_wrap.entries import UNKNOWN, init, prompt, timestamp
+from agent_wrap.errors import AdapterError
+from agent_wrap.finish import Remains
 from agent_wrap.launch import Run, say
-from agent_wrap.outcome import Cause, Ending, decide, signal_name
+from agent_wrap.outcome import Cause, Ending, Outcome, decide, signal_name
+from agent_wrap.plan import Plan
+from agent_wrap.reader import Detection, Reader
+from agent_wrap.settings import Settings
 from agent_wrap.summary import skeleton
-from agent_wrap.writer import SUMMARY
+from agent_wrap.writer import STDOUT, SUMMARY, Archive
+
+KILLED = "agent-wrap and its guardian were killed"
 
 
 def rescue(run: Run, status: int) -> int:
     """Finish the dialog of a gone supervisor from the guardian; give the exit code."""
     outcome = decide(_ending(status))
+    now = time.time()
     duration_ms = int((time.monotonic() - run.started) * 1000)
     summary = skeleton(run.plan, outcome, outcome.message, duration_ms)
     summary["turns"] = run.ledger.turns
     summary["tokens"]["in"], summary["tokens"]["out"] = run.ledger.tokens
     try:
-        remains = finish.examine(run.archive.read_dialog())
+        remains = finish.examine(run.archive.reread_dialog())
         missing = finish.closing(
             remains,
-            now=time.time(),
-            first=first_lines.first_entries(run.plan, time.time()),
+            now=now,
+            first=first_lines.first_entries(run.plan, now),
             turns=run.ledger.turns,
             tokens=run.ledger.tokens,
             duration_ms=duration_ms,
             message=outcome.message,
         )
-        if missing:
-            finish.append_closing(run.archive.dialog.fd, remains, missing)
+        finish.append_closing(run.archive.dialog.fd, remains, missing)
         summary["entries"] = remains.count + len(missing)
         summary["tools"]["closed_by_wrapper"] = len(remains.open_tools)
+        if remains.complete is not None:  # killed after the last entry: it is true
+            summary["status"] = remains.complete.get("status")
     except OSError as error:
         say(f"the dialog could not be finished: {error}")
     run.archive.write_file(SUMMARY, encode(summary))
     say(outcome.message)
     return outcome.exit_code
+
+
+def repair(archive: Archive) -> str:
+    """Finish the dialog in an archive; say what was done. Raises OSError."""
+    data = archive.read_dialog()
+    remains = finish.examine(data)
+    if remains.complete is not None:
+        finish.append_closing(archive.dialog.fd, remains, [])
+        torn = len(data) - remains.size
+        return f"complete; {torn} bytes after it cut off" if torn else "is complete"
+    turns, tokens, source = _recount(archive, remains)
+    message = f"{KILLED}; finished by repair, turns and tokens counted from {source}"
+    duration_ms = _duration_ms(remains)
+    ts = timestamp(time.time())
+    missing = finish.closing(
+        remains,
+        now=time.time(),
+        first=[init(0, ts, task="", cwd="", model="", agent=""), prompt(1, ts, "")],
+        turns=turns,
+        tokens=tokens,
+        duration_ms=duration_ms,
+        message=message,
+    )
+    finish.append_closing(archive.dialog.fd, remains, missing)
+    if not archive.read_file(SUMMARY):
+        outcome = decide(Ending(cause=Cause.WRAPPER_KILLED, detail=message))
+        summary = _summary_of(remains, outcome, duration_ms, turns, tokens)
+        summary["entries"] = remains.count + len(missing)
+        archive.write_file(SUMMARY, encode(summary))
+    return f"finished, {len(missing)} entries added"
 
 
 def _ending(status: int) -> Ending:
@@ -54,3 +97,60 @@ def _ending(status: int) -> Ending:
         return Ending(cause=Cause.WRAPPER_KILLED, stop_signal=-code, detail=detail)
     detail = f"its supervisor ended early, with code {code}"
     return Ending(cause=Cause.INTERNAL, detail=detail)
+
+
+def _recount(archive: Archive, remains: Remains) -> tuple[int, tuple[int, int], str]:
+    """Count turns and tokens from the raw stream, else from the entries."""
+    stream = archive.read_file(STDOUT)
+    if not stream:
+        tokens = (remains.tokens_in, remains.tokens_out)
+        return remains.messages, tokens, "its entries"
+    account = Account()
+    fallback = registry.find(registry.FALLBACK).load()
+    detection = Detection(registry.recogniser(lambda name, adapter: None), fallback)
+    reader = Reader(_adapter_of(remains), detection)
+    for part in (reader.feed(stream), reader.close()):
+        for event in part:
+            account.apply(event)
+    used = account.tokens
+    return account.turns, (used.total_in, used.output), STDOUT
+
+
+def _adapter_of(remains: Remains) -> Adapter | None:
+    """Give the adapter that `init` names as the agent, if it is one."""
+    data = (remains.init or {}).get("data", {})
+    try:
+        return registry.find(str(data.get("agent", ""))).load()()
+    except AdapterError:
+        return None
+
+
+def _duration_ms(remains: Remains) -> int:
+    """Give the time from the first entry to the last one that was written."""
+    try:
+        first = datetime.fromisoformat(remains.first_ts)
+        last = datetime.fromisoformat(remains.last_ts)
+    except ValueError:
+        return 0
+    return max(int((last - first).total_seconds() * 1000), 0)
+
+
+def _summary_of(
+    remains: Remains,
+    outcome: Outcome,
+    duration_ms: int,
+    turns: int,
+    tokens: tuple[int, int],
+) -> dict[str, object]:
+    """Give a summary made from the dialog alone."""
+    summary = skeleton(
+        Plan(Settings(command=())), outcome, outcome.message, duration_ms
+    )
+    known = (remains.init or {}).get("data", {})
+    summary.update(
+        {k: known.get(k, UNKNOWN) for k in ("task", "cwd", "model", "agent")}
+    )
+    summary["turns"] = turns
+    summary["tokens"]["in"], summary["tokens"]["out"] = tokens
+    summary["tools"]["closed_by_wrapper"] = len(remains.open_tools)
+    return summary

@@ -10,6 +10,7 @@ import errno
 import fcntl
 import os
 import stat
+import time
 
 from agent_wrap.errors import ArchiveError
 
@@ -46,6 +47,10 @@ class LogFile:
         self.size += done
         return True
 
+    def read(self) -> bytes:
+        """Give all records that were appended. Raises OSError."""
+        return os.pread(self.fd, self.size, 0)
+
     def sync(self) -> None:
         """Ask the system to put what was written on the disk."""
         try:
@@ -76,6 +81,8 @@ class Archive:
         self.dialog = files[DIALOG]
         self.stdout = files.get(STDOUT) or LogFile(-1)
         self.stderr = files.get(STDERR) or LogFile(-1)
+        self.copy: LogFile | None = None
+        """What the dialog is restored from: a file without a name."""
 
     @classmethod
     def open(cls, path: str, *, dialog_only: bool = False) -> Archive:
@@ -104,7 +111,32 @@ class Archive:
             if folder >= 0:
                 os.close(folder)
             raise
-        return cls(path, folder, files)
+        archive = cls(path, folder, files)
+        if not dialog_only:
+            archive._open_copy()
+        return archive
+
+    @classmethod
+    def reopen(cls, path: str) -> Archive:
+        """Open the archive of an earlier run as it is, and lock it.
+
+        Raises ArchiveError: in use, no such folder, no dialog in it.
+        """
+        folder = -1
+        at = path
+        try:
+            folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+            _lock(folder, path)
+            at = os.path.join(path, DIALOG)
+            dialog = LogFile(os.open(DIALOG, _APPEND, dir_fd=folder))
+        except (OSError, ArchiveError) as error:
+            if folder >= 0:
+                os.close(folder)
+            if isinstance(error, ArchiveError):
+                raise
+            raise ArchiveError(at, _reason(error)) from None
+        dialog.size = os.fstat(dialog.fd).st_size
+        return cls(path, folder, {DIALOG: dialog})
 
     @property
     def dialog_path(self) -> str:
@@ -115,6 +147,17 @@ class Archive:
         """Give what is in the dialog's file now. Raises OSError."""
         with open(os.dup(self.dialog.fd), "rb", buffering=0) as file:
             return os.pread(file.fileno(), os.fstat(file.fileno()).st_size, 0)
+
+    def reread_dialog(self) -> bytes:
+        """Give the dialog that stands at its place, and write to that one from now on.
+
+        Another process of ours may have put it there (`replace_dialog`).
+        """
+        if self.look_at_dialog() == "replaced":
+            fd = os.open(DIALOG, _APPEND, dir_fd=self._folder)
+            os.dup2(fd, self.dialog.fd, inheritable=False)
+            os.close(fd)
+        return self.read_dialog()
 
     def look_at_dialog(self) -> str | None:
         """Say what somebody did to the dialog's file; None: it is as we left it."""
@@ -143,6 +186,7 @@ class Archive:
                 os.dup2(folder, self._folder, inheritable=False)
                 os.close(folder)
                 _lock(self._folder, self.path)
+            self._move_folder_away()
             error = self.write_file(DIALOG, data)
             if error is not None:
                 return error
@@ -154,9 +198,26 @@ class Archive:
         self.dialog.size = len(data)
         return None
 
-    def open_unnamed(self) -> int:
-        """Open a file without a name on the archive's file system. Raises OSError."""
-        return os.open(".", os.O_TMPFILE | os.O_RDWR, 0o600, dir_fd=self._folder)
+    def _move_folder_away(self) -> None:
+        """Make place where somebody made a folder of the dialog's name."""
+        if os.path.isdir(self.dialog_path) and not os.path.islink(self.dialog_path):
+            os.rename(self.dialog_path, f"{self.dialog_path}.{time.time_ns()}")
+
+    def _open_copy(self) -> None:
+        try:
+            fd = os.open(".", os.O_TMPFILE | os.O_RDWR, 0o600, dir_fd=self._folder)
+            self.copy = LogFile(fd)
+        except (OSError, AttributeError):  # a file system without unnamed files
+            pass
+
+    def read_file(self, name: str) -> bytes:
+        """Give a file's content; empty when it is not there or is no regular file."""
+        try:
+            fd = os.open(name, os.O_RDONLY | os.O_NOFOLLOW, dir_fd=self._folder)
+            with open(fd, "rb") as file:
+                return file.read()
+        except OSError:
+            return b""
 
     def remove(self, name: str) -> None:
         """Remove a file of ours, if it is there."""
@@ -186,8 +247,9 @@ class Archive:
 
     def close(self) -> None:
         """Close the files and give the lock back."""
-        for file in (self.dialog, self.stdout, self.stderr):
-            file.close()
+        for file in (self.dialog, self.stdout, self.stderr, self.copy):
+            if file is not None:
+                file.close()
         if self._folder >= 0:
             # A forked child may hold the same lock: give it back for all.
             fcntl.flock(self._folder, fcntl.LOCK_UN)
