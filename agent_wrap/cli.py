@@ -9,6 +9,7 @@ import os
 import sys
 import time
 
+from agent_wrap import process
 from agent_wrap.errors import AgentWrapError
 from agent_wrap.version import __version__
 
@@ -51,13 +52,19 @@ examples:
 """
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command line; give the exit code."""
+def main(argv: Sequence[str] | None = None, *, mask: set[int] | None = None) -> int:
+    """Run the command line; give the exit code.
+
+    `mask` is the signal mask as it was, where the caller has blocked the stop signals
+    already; only a run answers to them.
+    """
     started = time.monotonic()
     words = list(sys.argv[1:] if argv is None else argv)
     try:
         _open_missing_files()
-        return _dispatch(words, started)
+        if mask is not None and "--" not in words:
+            process.set_mask(mask)
+        return _dispatch(words, started, mask)
     except AgentWrapError as error:
         _complain(str(error))
         return error.exit_code
@@ -68,7 +75,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return SIGINT_EXIT
 
 
-def _dispatch(words: list[str], started: float) -> int:
+def _dispatch(words: list[str], started: float, mask: set[int] | None) -> int:
     first = words[0] if words else ""
     if first in ("--help", "-h"):
         print(usage(), end="")
@@ -94,13 +101,12 @@ def _dispatch(words: list[str], started: float) -> int:
     if "--help" in words[: words.index("--") if "--" in words else None]:
         print(usage(), end="")
         return 0
-    from agent_wrap.process import block_signals
-
-    mask = block_signals()  # first: from here on a stop signal waits to be answered
+    blocked = process.block_signals()
     from agent_wrap.launch import launch
     from agent_wrap.settings import read
 
-    return launch(read(words, os.environ), started, mask)
+    settings = read(words, os.environ)
+    return launch(settings, started, blocked if mask is None else mask)
 
 
 def usage() -> str:

@@ -44,6 +44,8 @@ def launch(settings: Settings, started: float, mask: set[int]) -> int:
     """
     plan = make_plan(settings)
     archive = Archive.open(settings.archive)
+    if plan.identity is not None:
+        archive.keep_to_ourselves()
     deliver_prompt(plan, archive)
     first_lines.write(plan, archive)
     for note in plan.notes:
@@ -78,6 +80,7 @@ def _supervise(run: Run, control: int) -> int:
             plan.cwd if plan.settings.cwd else "",
             run.mask,
             stdin=plan.stdin is not None,
+            identity=plan.identity,
         )
         run.ledger.agent = agent.pid
     except SpawnError as error:

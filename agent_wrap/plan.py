@@ -9,6 +9,7 @@ import os
 import time
 
 from agent_wrap import registry
+from agent_wrap.identity import Identity, find_identity
 from agent_wrap.settings import Settings, run_directory
 
 TYPE_CHECKING = False
@@ -44,6 +45,10 @@ class Plan:
         self.entry: registry.Entry | None = None
         self.written = 0
         self.notes: list[str] = []
+        self.identity: Identity | None = None
+        if settings.user:
+            self.identity = find_identity(settings.user)
+            self.environment.update(self.identity.environment)
 
     @property
     def agent_name(self) -> str:
@@ -61,7 +66,10 @@ class Plan:
 
 
 def make_plan(settings: Settings) -> Plan:
-    """Choose the adapter and make the command ready. Raises AdapterError."""
+    """Choose the adapter and make the command ready.
+
+    Raises AdapterError, and UsageError for a user that cannot be taken.
+    """
     plan = Plan(settings)
     if settings.adapter != "auto":
         plan.entry, plan.detected_by = registry.find(settings.adapter), "option"

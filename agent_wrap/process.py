@@ -20,6 +20,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     import signal
     from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from agent_wrap.identity import Identity
 else:
     # signal.py wraps these in enums, which costs 0.6 interpreter starts.
     import _signal as signal
@@ -65,6 +67,11 @@ def block_signals() -> set[int]:
     return {int(s) for s in signal.pthread_sigmask(signal.SIG_BLOCK, HANDLED)}
 
 
+def set_mask(mask: Iterable[int]) -> None:
+    """Set the signal mask."""
+    signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+
+
 class Agent:
     """A started agent: its pid, and our ends of its pipes (stdin -1: it has none)."""
 
@@ -89,6 +96,7 @@ def spawn(
     mask: Iterable[int],
     *,
     stdin: bool = False,
+    identity: Identity | None = None,
 ) -> Agent:
     """Start the agent in a session of its own. Raises SpawnError.
 
@@ -96,6 +104,7 @@ def spawn(
     `mask` is the signal mask that the agent gets back; without `cwd` it stays where
     we are, even where that folder is gone or closed to us. With `stdin` it reads from a
     pipe, otherwise from /dev/null (an open pipe makes some agents wait for its end).
+    `identity` is the user that it becomes.
     """
     ours_in = -1
     if stdin:
@@ -104,13 +113,22 @@ def spawn(
         theirs_in = os.open(os.devnull, os.O_RDONLY)
     ours_out, theirs_out = _large_pipe()
     ours_err, theirs_err = _large_pipe()
+    if identity is not None:  # or the agent cannot open /dev/stdout
+        for fd in (theirs_in, theirs_out, theirs_err):
+            _give(fd, identity)
     report, reported = os.pipe()
     us = os.getpid()
     pid = os.fork()
     if pid == 0:
         try:
             _become_agent(
-                (theirs_in, theirs_out, theirs_err), command, environment, cwd, mask, us
+                (theirs_in, theirs_out, theirs_err),
+                command,
+                environment,
+                cwd,
+                mask,
+                us,
+                identity,
             )
         except BaseException as error:  # a fork must never return
             number = error.errno if isinstance(error, OSError) else errno.EINVAL
@@ -137,6 +155,7 @@ def _become_agent(
     cwd: str,
     mask: Iterable[int],
     parent: int,
+    identity: Identity | None,
 ) -> None:
     """Run in the forked child: turn into the agent. Raises OSError when it cannot."""
     os.setsid()
@@ -144,14 +163,24 @@ def _become_agent(
         os.dup2(fd, number)
     for ignored in _IGNORED_BY_PYTHON:
         signal.signal(ignored, signal.SIG_DFL)
-    signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+    set_mask(mask)
+    _volunteer_for_oom()
+    if identity is not None:
+        identity.take()
+    # After the change of user, which clears it.
     prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:  # it died before the parent-death signal was set
         os._exit(127)
-    _volunteer_for_oom()
     if cwd:
         os.chdir(cwd)
     os.execvpe(command[0], list(command), dict(environment))
+
+
+def _give(fd: int, identity: Identity) -> None:
+    try:
+        os.fchown(fd, identity.uid, identity.gid)
+    except OSError:
+        pass
 
 
 def _volunteer_for_oom() -> None:

@@ -49,6 +49,7 @@ class Settings:
     max_cost: float | None = None
     max_line_bytes: int = 64 * 1024 * 1024
     echo: str = "auto"
+    user: str = ""
     no_adapt: bool = False
     fsync: str = "complete"
     strict: bool = False
@@ -186,6 +187,12 @@ OPTIONS: tuple[Option, ...] = (
         one_of("auto", "argv", "stdin", "file", "none"),
         "how the prompt reaches the agent: auto, argv ({prompt} in COMMAND), stdin, "
         "file ({prompt_file} in COMMAND), none",
+    ),
+    Option(
+        "user",
+        "USER[:GROUP]",
+        text,
+        "started as root: the agent runs as that user and cannot touch its own record",
     ),
     Option(
         "timeout",

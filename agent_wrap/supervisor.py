@@ -16,6 +16,7 @@ from typing import Any
 import anyio
 
 from agent_wrap import assembly, process
+from agent_wrap.cgroup import MemoryEvents
 from agent_wrap.daemon import project
 from agent_wrap.echo import Echo
 from agent_wrap.encode import encode
@@ -58,6 +59,7 @@ class Supervisor:
         self.parts = assembly.Assembly(run, spawned)
         self.recorder = self.parts.recorder
         self.sampler = Sampler()
+        self.memory = MemoryEvents()
         self.notes = [process.GUARANTEES] if process.GUARANTEES else []
         self._control = control
         self._agent = agent
@@ -281,6 +283,7 @@ class Supervisor:
             stop_signal=ending.stop_signal,
             detail=ending.detail,
             spawn_code=ending.spawn_code,
+            out_of_memory=number == signal.SIGKILL and self.memory.kills > 0,
             notice=story.notices[-1] if story.notices else "",
             unknown=unknown if self.settings.strict else (),
         )

@@ -116,6 +116,19 @@ class Archive:
             archive._open_copy()
         return archive
 
+    def keep_to_ourselves(self) -> None:
+        """Make the folder ours, so that another user can read it and no more.
+
+        Raises ArchiveError.
+        """
+        try:
+            os.fchown(self._folder, os.geteuid(), os.getegid())
+            os.fchmod(self._folder, 0o755)
+        except OSError as error:
+            raise ArchiveError(
+                self.path, f"cannot be made ours for --user: {_reason(error)}"
+            ) from None
+
     @classmethod
     def reopen(cls, path: str) -> Archive:
         """Open the archive of an earlier run as it is, and lock it.

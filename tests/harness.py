@@ -130,9 +130,9 @@ class Run:
     ) -> None:
         self.kill()
 
-    def wait(self) -> int:
+    def wait(self, patience: float = PATIENCE) -> int:
         """Wait for the wrapper's end; give its exit code."""
-        code = self.process.wait(PATIENCE)
+        code = self.process.wait(patience)
         self.seconds = time.monotonic() - self.started
         return code
 
@@ -262,10 +262,10 @@ class Run:
             if said != true
         ]
 
-    def end(self) -> Run:
+    def end(self, patience: float = PATIENCE) -> Run:
         """Wait for the end and check what holds for every run."""
         try:
-            self.wait()
+            self.wait(patience)
             assert self.problems() == []
             assert "Traceback" not in self.stderr
         finally:

@@ -139,7 +139,7 @@ def test_a_socket() -> None:
 
 
 def test_native_is_the_agents_output_untouched(tmp_path: Path) -> None:
-    odd = r"raw=\x1b[31m\xff\x00 caf\xc3\xa9\r\n{\"a\": \ud83d"
+    odd = r'raw=\x1b[31m\xff\x00 caf\xc3\xa9\r\n{"a": "\xed\xa0\xbd'
     for words in ((), ("--echo", "native")):
         done = run(tmp_path, scripted("err=note", odd), *words)
         assert done.stdout == done.raw
@@ -192,7 +192,7 @@ def test_a_reader_that_takes_nothing(tmp_path: Path, streams: str) -> None:
     with pipe() as (_, fd):
         how = {"stdout": fd} if streams == "stdout" else {"stdout": fd, "stderr": fd}
         with Run(tmp_path, child("flood", 1, 3_000_000), **how) as started:
-            started.end()
+            started.end(8)
     assert started.code == 0
     assert started.messages[-1] == "flood over"
     assert started.seconds < 6
@@ -205,7 +205,7 @@ def test_a_full_terminal_of_errors(tmp_path: Path) -> None:
     """Only stderr is stalled, and it is where we would complain."""
     with pipe() as (_, fd):
         with Run(tmp_path, child("flood", 2, 3_000_000), stderr=fd) as started:
-            started.end()
+            started.end(8)
     assert started.messages == ["flood over"]
     assert started.seconds < 6
 
@@ -222,7 +222,8 @@ def test_a_slow_reader_changes_nothing_of_the_record(tmp_path: Path) -> None:
                 got += part
                 time.sleep(0.04)
             started.end()
-    assert started.messages[-1] == "flood over"
+    assert (started.code, started.summary["reason"]) == (0, "completed")
+    assert started.messages[-1].endswith("flood over")
     assert len(started.raw) > 900_000
     assert got == started.raw
 
@@ -243,6 +244,7 @@ def test_the_end_is_on_disk_before_a_slow_reader_has_read_it(tmp_path: Path) -> 
             while os.read(reader, 1 << 20):
                 pass
             started.end()
+    assert (started.code, started.summary["reason"]) == (0, "completed")
 
 
 def test_a_reader_that_is_gone_is_no_error(tmp_path: Path) -> None:
