@@ -297,7 +297,8 @@ def _flags(options: Mapping[str, Any]) -> list[str]:
         if option is None:
             raise UsageError(f"no such option: {name}")
         if option.metavar:
-            flags += [] if value is None else [option.flag, str(value)]
+            written = ",".join(value) if isinstance(value, list | tuple) else value
+            flags += [] if value is None else [option.flag, str(written)]
         elif value:
             flags.append(option.flag)
     return flags

@@ -17,6 +17,7 @@ from agent_wrap.launch import Run
 from agent_wrap.plan import Plan
 from agent_wrap.reader import Detection, Reader
 from agent_wrap.recorder import Recorder, Watcher
+from agent_wrap.redact import Redactor
 
 
 class Assembly:
@@ -53,6 +54,7 @@ class Assembly:
             run.archive,
             self.clocks,
             run.ledger,
+            run.redactor,
             sync_entries=settings.fsync == "entry",
         )
 
@@ -113,14 +115,14 @@ def pretty_printer(echo: Echo) -> Watcher:
     return show
 
 
-def event_sender(stream: Echo) -> Watcher:
+def event_sender(stream: Echo, redactor: Redactor) -> Watcher:
     """Make a watcher that writes each event as a line: what `open_run` reads."""
     from agent_wrap.event_lines import to_line
 
     def send(event: Event, new: list[Entry]) -> None:
         line = to_line(event)
         if line:
-            stream.write(line)
+            stream.write(redactor.replace(line))
 
     return send
 

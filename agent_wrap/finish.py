@@ -15,6 +15,7 @@ from agent_wrap import entries
 from agent_wrap.encode import encode
 from agent_wrap.entries import Entry
 from agent_wrap.jsonvalue import objects
+from agent_wrap.redact import Redactor
 
 UNFINISHED = "agent-wrap was killed before the tool's result"
 
@@ -117,10 +118,12 @@ def closing(
     return missing
 
 
-def append_closing(fd: int, remains: Remains, missing: Sequence[Entry]) -> None:
+def append_closing(
+    fd: int, remains: Remains, missing: Sequence[Entry], redactor: Redactor
+) -> None:
     """Cut the torn end of a dialog and write what it lacks. Raises OSError."""
     os.ftruncate(fd, remains.size)
-    data = b"".join(map(encode, missing))
+    data = b"".join(redactor.replace(encode(entry)) for entry in missing)
     while data:
         data = data[os.write(fd, data) :]
     os.fsync(fd)

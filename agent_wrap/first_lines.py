@@ -15,15 +15,16 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from agent_wrap.entries import Entry
     from agent_wrap.plan import Plan
+    from agent_wrap.redact import Redactor
     from agent_wrap.writer import Archive
 
 
-def write(plan: Plan, archive: Archive) -> None:
+def write(plan: Plan, archive: Archive, redactor: Redactor) -> None:
     """Write the first entries when all that they name is known already."""
     if not plan.all_known:
         return
     for entry in first_entries(plan, time.time()):
-        line = line_of(entry)
+        line = redactor.replace(line_of(entry))
         if archive.dialog.append(line):
             plan.written += 1
             if archive.copy is not None:

@@ -16,6 +16,7 @@ from agent_wrap import first_lines, guardian, process
 from agent_wrap.errors import SpawnError
 from agent_wrap.ledger import Ledger
 from agent_wrap.plan import Plan, deliver_prompt, make_plan
+from agent_wrap.redact import Redactor, secrets_of
 from agent_wrap.settings import Settings
 from agent_wrap.writer import Archive
 
@@ -34,6 +35,13 @@ class Run:
         self.started = started
         self.mask = mask
         self.ledger = Ledger()
+        settings = plan.settings
+        hidden = (
+            {}
+            if settings.no_redact
+            else secrets_of(settings.environment, settings.redact)
+        )
+        self.redactor = Redactor(hidden)
 
 
 def launch(settings: Settings, started: float, mask: set[int]) -> int:
@@ -47,10 +55,10 @@ def launch(settings: Settings, started: float, mask: set[int]) -> int:
     if plan.identity is not None:
         archive.keep_to_ourselves()
     deliver_prompt(plan, archive)
-    first_lines.write(plan, archive)
+    run = Run(plan, archive, started, mask)
+    first_lines.write(plan, archive, run.redactor)
     for note in plan.notes:
         say(note)
-    run = Run(plan, archive, started, mask)
     return guardian.guard(
         lambda control: _supervise(run, control), lambda status: _rescue(run, status)
     )

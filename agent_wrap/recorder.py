@@ -18,6 +18,7 @@ from agent_wrap.keeper import Keeper
 from agent_wrap.ledger import Ledger
 from agent_wrap.outcome import Outcome
 from agent_wrap.reader import Reader
+from agent_wrap.redact import Redactor
 from agent_wrap.story import Story
 from agent_wrap.writer import Archive
 
@@ -37,6 +38,7 @@ class Recorder:
         archive: Archive,
         clocks: Clocks,
         ledger: Ledger,
+        redactor: Redactor,
         *,
         sync_entries: bool = False,
     ) -> None:
@@ -45,12 +47,15 @@ class Recorder:
         self.archive = archive
         self.clocks = clocks
         self.ledger = ledger
+        self.redactor = redactor
         self.keeper = Keeper(archive)
         self.story = Story()
         self.watchers: list[Watcher] = []
         self.written = dialog.seq
         self.cut = 0
         self._unwritten = 0
+        self._stdout = redactor.stream()
+        self._stderr = redactor.stream()
         self._sync_entries = sync_entries
 
     def start(self) -> None:
@@ -59,12 +64,11 @@ class Recorder:
 
     def feed(self, data: bytes) -> None:
         """Record the next bytes of the agent's stdout."""
-        self._record(self.reader.feed(data))
-        self.archive.stdout.append(data)
+        self._feed(self._stdout.feed(data))
 
     def feed_stderr(self, data: bytes) -> None:
         """Keep the next bytes of the agent's stderr."""
-        self.archive.stderr.append(data)
+        self.archive.stderr.append(self._stderr.feed(data))
 
     def begin(self) -> None:
         """Write `init` now with what is known, unless it is written."""
@@ -77,7 +81,9 @@ class Recorder:
         self._record(self.reader.pause())
 
     def close(self) -> None:
-        """Record what the end of the stream brings."""
+        """Record what the end of the streams brings."""
+        self._feed(self._stdout.close())
+        self.archive.stderr.append(self._stderr.close())
         self._record(self.reader.close())
 
     @property
@@ -111,6 +117,10 @@ class Recorder:
             self.written += self.keeper.append_last(line)
         self.ledger.complete()
 
+    def _feed(self, data: bytes) -> None:
+        self._record(self.reader.feed(data))
+        self.archive.stdout.append(data)
+
     def _record(self, events: Iterable[Event]) -> None:
         now, moment = time.time(), time.monotonic()
         for event in events:
@@ -142,4 +152,5 @@ class Recorder:
     def _encode(self, entry: Entry) -> bytes:
         line, cut = encode_within(entry, self.dialog.budget.longest_line)
         self.cut += cut
-        return line
+        # A second look: escapes that the raw stream spelt in another way.
+        return self.redactor.replace(line)

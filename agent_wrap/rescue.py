@@ -21,6 +21,7 @@ from agent_wrap.launch import Run, say
 from agent_wrap.outcome import Cause, Ending, Outcome, decide, signal_name
 from agent_wrap.plan import Plan
 from agent_wrap.reader import Detection, Reader
+from agent_wrap.redact import Redactor
 from agent_wrap.settings import Settings
 from agent_wrap.summary import skeleton
 from agent_wrap.writer import STDOUT, SUMMARY, Archive
@@ -47,14 +48,15 @@ def rescue(run: Run, status: int) -> int:
             duration_ms=duration_ms,
             message=outcome.message,
         )
-        finish.append_closing(run.archive.dialog.fd, remains, missing)
+        fd = run.archive.dialog.fd
+        finish.append_closing(fd, remains, missing, run.redactor)
         summary["entries"] = remains.count + len(missing)
         summary["tools"]["closed_by_wrapper"] = len(remains.open_tools)
         if remains.complete is not None:  # killed after the last entry: it is true
             summary["status"] = remains.complete.get("status")
     except OSError as error:
         say(f"the dialog could not be finished: {error}")
-    run.archive.write_file(SUMMARY, encode(summary))
+    run.archive.write_file(SUMMARY, run.redactor.replace(encode(summary)))
     say(outcome.message)
     return outcome.exit_code
 
@@ -63,8 +65,9 @@ def repair(archive: Archive) -> str:
     """Finish the dialog in an archive; say what was done. Raises OSError."""
     data = archive.read_dialog()
     remains = finish.examine(data)
+    nothing_hidden = Redactor({})  # who repairs has not the run's environment
     if remains.complete is not None:
-        finish.append_closing(archive.dialog.fd, remains, [])
+        finish.append_closing(archive.dialog.fd, remains, [], nothing_hidden)
         torn = len(data) - remains.size
         return f"complete; {torn} bytes after it cut off" if torn else "is complete"
     turns, tokens, source = _recount(archive, remains)
@@ -80,7 +83,7 @@ def repair(archive: Archive) -> str:
         duration_ms=duration_ms,
         message=message,
     )
-    finish.append_closing(archive.dialog.fd, remains, missing)
+    finish.append_closing(archive.dialog.fd, remains, missing, nothing_hidden)
     if not archive.read_file(SUMMARY):
         outcome = decide(Ending(cause=Cause.WRAPPER_KILLED, detail=message))
         summary = _summary_of(remains, outcome, duration_ms, turns, tokens)

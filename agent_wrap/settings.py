@@ -53,6 +53,8 @@ class Settings:
     no_adapt: bool = False
     fsync: str = "complete"
     strict: bool = False
+    no_redact: bool = False
+    redact: tuple[str, ...] = ()
     events_fd: int | None = None
     daemon_socket: str = ""
     environment: Mapping[str, str] = {}  # never changed: the class is frozen
@@ -105,6 +107,11 @@ def money(value: str) -> float:
     if number <= 0:
         raise ValueError("an amount in US dollars above 0")
     return number
+
+
+def names(value: str) -> tuple[str, ...]:
+    """Take names of variables, separated by commas."""
+    return tuple(filter(None, map(str.strip, value.split(","))))
 
 
 def switch(value: str) -> bool:
@@ -240,6 +247,8 @@ OPTIONS: tuple[Option, ...] = (
         "fsync", "WHEN", one_of("never", "complete", "entry"), "never, complete, entry"
     ),
     Option("strict", "", switch, "unknown native events: exit 3 in place of 0"),
+    Option("no_redact", "", switch, "leave the values of secret-looking variables"),
+    Option("redact", "NAME", names, "hide this variable's value too (may be repeated)"),
     Option("config", "FILE", text, "the same options from a TOML file"),
     Option("events_fd", "FD", descriptor, ""),
 )
@@ -356,7 +365,10 @@ def _scan(argv: Sequence[str]) -> tuple[dict[str, Any], list[str]]:
             value = words.pop(0)
         elif not option.metavar and not equals:
             value = "1"
-        values[option.name] = _parse(option, value, name)
+        parsed = _parse(option, value, name)
+        if isinstance(parsed, tuple):
+            parsed = (*values.get(option.name, ()), *parsed)
+        values[option.name] = parsed
     return values, []
 
 
@@ -383,11 +395,17 @@ def _from_file(path: str) -> dict[str, Any]:
         if name == "command":
             values["command"] = _words(value, path)
         elif name in _BY_NAME and name != "config":
-            written = str(value).lower() if isinstance(value, bool) else str(value)
-            values[name] = _parse(_BY_NAME[name], written, f"{path}: {key}")
+            values[name] = _parse(_BY_NAME[name], _written(value), f"{path}: {key}")
         else:
             raise UsageError(f"{path}: no such option: {key}")
     return values
+
+
+def _written(value: object) -> str:
+    """Give a value of the file as it would be written on the command line."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return ",".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
 def _words(value: object, path: str) -> tuple[str, ...]:

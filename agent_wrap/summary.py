@@ -96,6 +96,7 @@ def build(plan: Plan, measured: Measured, recorder: Recorder) -> dict[str, Any]:
         entries=recorder.written,
         entries_lost=recorder.lost + recorder.dialog.thinned,
         fields_cut=recorder.cut,
+        redactions=recorder.redactor.count,
         resources=measured.resources,
         killed=measured.killed,
         notes=_notes(measured, recorder),

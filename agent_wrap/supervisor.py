@@ -165,7 +165,7 @@ class Supervisor:
         if settings.events_fd is not None:
             sink = Echo(settings.events_fd, EVENTS_PATIENCE)
             streams.add_echo(sink)
-            watchers.append(assembly.event_sender(sink))
+            watchers.append(assembly.event_sender(sink, self.recorder.redactor))
 
     async def _write_stdin(self, fd: int) -> None:
         data = self.plan.stdin or b""
@@ -308,7 +308,8 @@ class Supervisor:
             killed=self._ladder.killed if self._ladder else [],
             notes=self.notes,
         )
-        data = encode(build(self.plan, measured, self.recorder))
+        summary = build(self.plan, measured, self.recorder)
+        data = self.recorder.redactor.replace(encode(summary))
         error = self.archive.write_file(SUMMARY, data)
         if error is not None:
             say(f"{SUMMARY} could not be written: {error.strerror}")

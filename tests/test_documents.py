@@ -8,6 +8,7 @@ import tomllib
 from pathlib import Path
 
 from agent_wrap import registry
+from agent_wrap.cli import COMMANDS
 from agent_wrap.outcome import STRICT, TIMED_OUT, WRAPPER_FAILED, Outcome
 from agent_wrap.plan import Plan
 from agent_wrap.settings import OPTIONS, Option, Settings
@@ -61,6 +62,11 @@ def test_links_lead_somewhere() -> None:
     for path in [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]:
         for target in re.findall(r"\]\((?!https?:)([^)#]+)", path.read_text()):
             assert (path.parent / target).exists(), f"{path.name}: {target}"
+
+
+def test_the_subcommands_are_all_there_and_no_others() -> None:
+    told = re.findall(r"^    agent-wrap ([a-z]+)", COMMAND_LINE, re.M)
+    assert sorted(told) == sorted(COMMANDS)
 
 
 def test_the_options_are_all_there_and_no_others() -> None:
