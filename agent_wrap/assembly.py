@@ -122,7 +122,7 @@ def event_sender(stream: Echo, redactor: Redactor) -> Watcher:
     def send(event: Event, new: list[Entry]) -> None:
         line = to_line(event)
         if line:
-            stream.write(redactor.replace(line))
+            stream.write(redactor.replace_line(line))
 
     return send
 

@@ -123,7 +123,7 @@ def append_closing(
 ) -> None:
     """Cut the torn end of a dialog and write what it lacks. Raises OSError."""
     os.ftruncate(fd, remains.size)
-    data = b"".join(redactor.replace(encode(entry)) for entry in missing)
+    data = b"".join(redactor.replace_line(encode(entry)) for entry in missing)
     while data:
         data = data[os.write(fd, data) :]
     os.fsync(fd)

@@ -24,7 +24,7 @@ def write(plan: Plan, archive: Archive, redactor: Redactor) -> None:
     if not plan.all_known:
         return
     for entry in first_entries(plan, time.time()):
-        line = redactor.replace(line_of(entry))
+        line = redactor.replace_line(line_of(entry))
         if archive.dialog.append(line):
             plan.written += 1
             if archive.copy is not None:

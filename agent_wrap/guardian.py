@@ -20,12 +20,16 @@ else:
     import _signal as signal
 
 
-def guard(supervise: Callable[[int], int], rescue: Callable[[int], int | None]) -> int:
+def guard(
+    supervise: Callable[[int], int],
+    rescue: Callable[[int, dict[int, str]], int | None],
+) -> int:
     """Run `supervise(control)` in a child; give the exit code that it returned.
 
     The signals that a run answers to must be blocked already. When the child has
-    ended, whatever still descends from the run is killed; then `rescue(status)` may
-    finish what the child could not, and give another exit code.
+    ended, whatever still descends from the run is killed; then
+    `rescue(status, killed)` may finish what the child could not, and give another
+    exit code.
     """
     process.become_subreaper()
     control, ours = os.pipe()
@@ -40,10 +44,10 @@ def guard(supervise: Callable[[int], int], rescue: Callable[[int], int | None]) 
             os._exit(code)
     os.close(control)
     status = _watch(pid, ours)
-    process.sweep()
+    killed = process.sweep()
     os.close(ours)
     code = os.waitstatus_to_exitcode(status)
-    rescued = rescue(status)
+    rescued = rescue(status, killed)
     if rescued is not None:
         return rescued
     return code if code >= 0 else 128 - code

@@ -16,7 +16,8 @@ from agent_wrap import first_lines, guardian, process
 from agent_wrap.errors import SpawnError
 from agent_wrap.ledger import Ledger
 from agent_wrap.plan import Plan, deliver_prompt, make_plan
-from agent_wrap.redact import Redactor, secrets_of
+from agent_wrap.redact import Redactor
+from agent_wrap.secret_forms import secrets_of
 from agent_wrap.settings import Settings
 from agent_wrap.writer import Archive
 
@@ -60,7 +61,8 @@ def launch(settings: Settings, started: float, mask: set[int]) -> int:
     for note in plan.notes:
         say(note)
     return guardian.guard(
-        lambda control: _supervise(run, control), lambda status: _rescue(run, status)
+        lambda control: _supervise(run, control),
+        lambda status, killed: _rescue(run, status, killed),
     )
 
 
@@ -99,13 +101,14 @@ def _supervise(run: Run, control: int) -> int:
     return Supervisor(run, control, agent, failure, spawned=spawned).run()
 
 
-def _rescue(run: Run, status: int) -> int | None:
+def _rescue(run: Run, status: int, killed: dict[int, str]) -> int | None:
     """Finish the dialog of a supervisor that is gone, if it could not do so itself.
 
-    `status` is its wait status. Gives the exit code, or None when nothing was amiss.
+    `status` is its wait status, `killed` what it left behind, pid -> name. Gives the
+    exit code, or None when nothing was amiss.
     """
     if run.ledger.completed:
         return None
     from agent_wrap.rescue import rescue
 
-    return rescue(run, status)
+    return rescue(run, status, killed)

@@ -322,19 +322,22 @@ def reap() -> Iterator[tuple[int, int]]:
         yield pid, status
 
 
-def sweep(patience: float = 2.0) -> list[int]:
+def sweep(patience: float = 2.0) -> dict[int, str]:
     """Kill whatever descends from this process until nothing is left; reap it.
+
+    Gives what was killed, pid -> name.
 
     For a process without an event loop; bounded by `patience` seconds (a process in
     an uninterruptible wait cannot be killed).
     """
-    killed: list[int] = []
+    killed: dict[int, str] = {}
     end = time.monotonic() + patience
     while True:
         for _ in reap():
             pass
         left = signal_descendants(os.getpid(), signal.SIGKILL)
-        killed.extend(pid for pid in left if pid not in killed)
+        for pid in left:  # as zombies they still have their name
+            killed.setdefault(pid, process_name(pid))
         if not descendants(os.getpid()) or time.monotonic() > end:
             return killed
         time.sleep(0.001)

@@ -153,4 +153,4 @@ class Recorder:
         line, cut = encode_within(entry, self.dialog.budget.longest_line)
         self.cut += cut
         # A second look: escapes that the raw stream spelt in another way.
-        return self.redactor.replace(line)
+        return self.redactor.replace_line(line)

@@ -11,186 +11,12 @@ Not found: a base64 text wrapped within the secret, hexadecimal, `\\u0073` for a
 
 from __future__ import annotations
 
-from _json import encode_basestring, encode_basestring_ascii
+from agent_wrap.secret_forms import LEAST_NAMED, forms_of, needle_of
 
 TYPE_CHECKING = False
-if TYPE_CHECKING:  # the launcher uses this module, before anything dear is imported
-    from collections.abc import Iterable, Iterator, Mapping
-
-_NAMES = ("KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL", "AUTH")
-_LEAST, _LEAST_NAMED, _LEAST_LINE, _LEAST_USER = 8, 4, 32, 16
-
-_WORDS = (
-    "anonymous automatic changeme disabled external internal keychain not-needed "
-    "oauth-personal optional password placeholder required undefined x-oauth-basic"
-)
-"""Settings and placeholders, no secrets: a dialog without them cannot be read."""
-
-_EDGE = " \t\r\n\"'"
-_ALNUM = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-_URL_KEEPS = (  # what the encoders in use leave as it is
-    b"-._~",  # RFC 3986, Go
-    b"-._~/",  # Python's quote
-    b"-._~!'()*",  # encodeURIComponent
-    b"-._~!$&'()*+,;=",  # what the user part of a URL may hold
-    b"-._*",  # forms: URLSearchParams
-)
-
-
-def secrets_of(
-    environment: Mapping[str, str], extra_names: Iterable[str] = ()
-) -> dict[str, str]:
-    """Give the variables whose values are to be hidden.
-
-    By its name, a value of at least 8 bytes that is no number, word, path or URL (but
-    a URL that carries a password or a token is); any value from 4 bytes in `extra`.
-    """
-    named = frozenset(extra_names)
-    return {
-        name: value
-        for name, value in environment.items()
-        if (_size(value) >= _LEAST_NAMED if name in named else _is_secret(name, value))
-    }
-
-
-def _is_secret(name: str, value: str) -> bool:
-    # GIT_AUTHOR_NAME holds a name; AUTHORIZATION and AUTHORITY stay.
-    upper = name.upper().replace("AUTHORI", "AUTH").replace("AUTHOR", "")
-    if not any(word in upper for word in _NAMES) or _size(value) < _LEAST:
-        return False
-    text = _trim(value)
-    if _is_url(text):
-        return bool(_credentials(text))
-    # `--------` and `********` are rulers and masks.
-    plain = len(set(text)) == 1 or text.lower() in _WORDS.split()
-    return not (plain or _is_path(text) or _is_number(text))
-
-
-def _is_url(text: str) -> bool:
-    scheme, colon, _ = text.partition("://")
-    return bool(colon) and scheme.translate({43: "", 45: "", 46: ""}).isalnum()
-
-
-def _is_path(text: str) -> bool:
-    # One base64 text in 64 begins with a slash too.
-    return text.startswith(("/", "./", "../", "~/")) and not any(
-        map(_is_random, text.split("/"))
-    )
-
-
-def _is_random(text: str) -> bool:
-    plain = text.replace("+", "").replace("=", "")
-    kinds = (str.isupper, str.islower, str.isdigit)
-    return len(text) >= 16 and plain.isalnum() and all(any(map(k, text)) for k in kinds)
-
-
-def _is_number(text: str) -> bool:
-    if len(text) > 20:  # more than 64 bits: nobody counts with it
-        return False
-    try:
-        float(text)
-    except ValueError:
-        return text[:2].lower() == "0x" and not text[2:].strip("0123456789abcdefABCDEF")
-    return True
-
-
-def _trim(text: str) -> str:
-    # Without the quotes that `docker run --env-file` keeps: in a JSON text they are
-    # not the secret's but the string's. A backslash at the end may escape what follows.
-    return text.lstrip(_EDGE).rstrip(_EDGE + "\\")
-
-
-def _raw(text: str) -> bytes:
-    try:
-        return text.encode("utf-8", "surrogateescape")
-    except UnicodeEncodeError:  # no environment holds it, a caller's mapping may
-        return text.encode("utf-8", "surrogatepass")
-
-
-def _size(text: str) -> int:
-    return len(_raw(_trim(text)))
-
-
-def _forms(value: str) -> Iterator[bytes]:
-    text = _trim(value)
-    for part in (text, *_credentials(text)):
-        raw = _raw(part)
-        yield raw
-        # As text, bytes that are no UTF-8 are lone surrogates or U+FFFD.
-        for shown in {part, raw.decode("utf-8", "replace")}:
-            yield from _in_json(shown)
-        yield from _in_base64(raw)
-        yield from _in_url(raw)
-    for line in _long_lines(text):
-        yield _raw(line)
-        yield encode_basestring_ascii(line)[1:-1].encode()
-
-
-def _credentials(text: str) -> list[str]:
-    """Give the password in a URL, or the token in its place: as written, decoded."""
-    if not _is_url(text):
-        return []
-    authority = text.partition("://")[2].partition("/")[0]
-    user, _, found = authority.rpartition("@")[0].partition(":")
-    if len(found) < _LEAST or found.lower() in _WORDS.split():
-        if len(user) < _LEAST_USER:
-            return []
-        found = user
-    if "%" not in found:
-        return [found]
-    from urllib.parse import unquote
-
-    return [found, unquote(found)]
-
-
-def _long_lines(text: str) -> list[str]:
-    """Give the lines of a key that show much of it; a `\\n` in letters ends one too."""
-    lines = text.replace("\\n", "\n").split("\n")
-    if len(lines) == 1:
-        return []
-    trimmed = map(_trim, lines)
-    return [s for s in trimmed if len(s) >= _LEAST_LINE and not s.startswith("-----")]
-
-
-def _in_json(text: str) -> Iterator[bytes]:
-    yield text.encode("utf-8", "surrogatepass")
-    for escape in (encode_basestring_ascii, encode_basestring):
-        once = escape(text)[1:-1]
-        for form in (once, escape(once)[1:-1]):  # arguments are JSON inside JSON
-            for slash in ("/", "\\/"):
-                shown = form.replace("/", slash)
-                yield shown.encode("utf-8", "surrogatepass")
-            # Go's encoder is made for pages.
-            page = {60: "\\u003c", 62: "\\u003e", 38: "\\u0026"}
-            yield form.translate(page).encode("utf-8", "surrogatepass")
-
-
-def _in_base64(raw: bytes) -> Iterator[bytes]:
-    """Give the characters that depend on nothing but `raw`, at each of 3 alignments."""
-    from binascii import b2a_base64
-
-    for offset in range(3):
-        coded = b2a_base64(bytes(offset) + raw, newline=False)
-        stable = coded[-(-8 * offset // 6) : 8 * (offset + len(raw)) // 6]
-        if len(stable) >= _LEAST:  # fewer occur by chance
-            yield stable
-            yield stable.translate(bytes.maketrans(b"+/", b"-_"))
-
-
-def _in_url(raw: bytes) -> Iterator[bytes]:
-    for keep in _URL_KEEPS:
-        for style in ("%%%02X", "%%%02x"):
-            plain = _ALNUM + keep
-            form = "".join(chr(b) if b in plain else style % b for b in raw).encode()
-            yield form
-            yield form.replace(b"%20", b"+")
-
-
-def _core(form: bytes) -> bytes:
-    """Give the letters and digits in a row that most forms of a secret share."""
-    table = bytes(b if b in _ALNUM else 32 for b in range(256))
-    core = max(form.translate(table).split(), key=len, default=b"")
-    return core if len(core) >= _LEAST else form  # a shorter one occurs by chance
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from typing import Any
 
 
 def _escape_start(data: bytes, at: int) -> int:
@@ -224,8 +50,8 @@ class Redactor:
         marks: dict[bytes, bytes] = {}
         for name, value in secrets.items():
             safe = "".join(c if c.isascii() and c.isalnum() else "_" for c in name)
-            for form in _forms(value):
-                if len(form) >= _LEAST_NAMED:
+            for form in forms_of(value):
+                if len(form) >= LEAST_NAMED:
                     marks.setdefault(form, f"[redacted:{safe}]".encode())
         self.count = 0
         self.forms = tuple(sorted(marks, key=lambda form: (-len(form), form)))
@@ -234,7 +60,7 @@ class Redactor:
         self._needles: list[bytes] = []
         for form in reversed(self.forms):
             if not any(map(form.__contains__, self._needles)):
-                self._needles.append(_core(form))
+                self._needles.append(needle_of(form, self.forms))
         self._reach = len(self.forms[0]) - 1 if marks else 0
         self._one_line = not any(b"\n" in form for form in self.forms)
         self._starts = frozenset(f[:size] for f in self.forms for size in (1, 2, 3))
@@ -246,8 +72,39 @@ class Redactor:
         return bool(self.forms)
 
     def replace(self, data: bytes) -> bytes:
-        """Replace every secret in whole data; a line of JSON stays one."""
+        """Replace every secret in whole data.
+
+        A line of JSON stays one, unless the secret is JSON itself: a number or a word
+        (by an extra name only), or an object that is printed as one.
+        """
         return self._apply(data, len(data), 0)[0] if self._found(data) else data
+
+    def replace_line(self, line: bytes) -> bytes:
+        """Replace every secret in a line of JSON, which stays one.
+
+        A value that looks like a number may stand where no mark can: then the strings
+        alone are looked at.
+        """
+        clean = self.replace(line)
+        if clean is line:
+            return line
+        import json
+
+        try:
+            json.loads(clean)
+        except ValueError:
+            value = self._clean_value(json.loads(line))
+            return json.dumps(value, separators=(",", ":")).encode() + b"\n"
+        return clean
+
+    def _clean_value(self, value: Any) -> Any:
+        if isinstance(value, str):
+            return self.clean_text(value)
+        if isinstance(value, dict):
+            return {self.clean_text(k): self._clean_value(v) for k, v in value.items()}
+        if isinstance(value, list):
+            return [self._clean_value(item) for item in value]
+        return value
 
     def clean_text(self, text: str) -> str:
         """Replace every secret in a decoded string."""
@@ -286,8 +143,7 @@ class Redactor:
             start = stop = 0
             at = data.find(form)
             while at >= 0:
-                begin = _escape_start(data, at)
-                if begin >= stop:
+                if at >= stop and (begin := _escape_start(data, at)) >= stop:
                     if stop:
                         yield start, rank, stop
                     start = begin
@@ -305,6 +161,8 @@ class Redactor:
         low = max(size - self._reach, 0)
         if self._one_line:
             low = max(low, data.rfind(b"\n", low) + 1)
+            if low == size:
+                return size
         for head, forms in self._heads.items():
             at = data.find(head, low)
             while 0 <= at < cut:

@@ -29,12 +29,15 @@ from agent_wrap.writer import STDOUT, SUMMARY, Archive
 KILLED = "agent-wrap and its guardian were killed"
 
 
-def rescue(run: Run, status: int) -> int:
+def rescue(run: Run, status: int, killed: dict[int, str]) -> int:
     """Finish the dialog of a gone supervisor from the guardian; give the exit code."""
     outcome = decide(_ending(status))
     now = time.time()
     duration_ms = int((time.monotonic() - run.started) * 1000)
     summary = skeleton(run.plan, outcome, outcome.message, duration_ms)
+    summary["killed"] = [
+        {"pid": pid, "name": name, "signal": "SIGKILL"} for pid, name in killed.items()
+    ]
     summary["turns"] = run.ledger.turns
     summary["tokens"]["in"], summary["tokens"]["out"] = run.ledger.tokens
     try:
@@ -56,7 +59,7 @@ def rescue(run: Run, status: int) -> int:
             summary["status"] = remains.complete.get("status")
     except OSError as error:
         say(f"the dialog could not be finished: {error}")
-    run.archive.write_file(SUMMARY, run.redactor.replace(encode(summary)))
+    run.archive.write_file(SUMMARY, run.redactor.replace_line(encode(summary)))
     say(outcome.message)
     return outcome.exit_code
 

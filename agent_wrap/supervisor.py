@@ -309,7 +309,7 @@ class Supervisor:
             notes=self.notes,
         )
         summary = build(self.plan, measured, self.recorder)
-        data = self.recorder.redactor.replace(encode(summary))
+        data = self.recorder.redactor.replace_line(encode(summary))
         error = self.archive.write_file(SUMMARY, data)
         if error is not None:
             say(f"{SUMMARY} could not be written: {error.strerror}")

@@ -235,6 +235,17 @@ def test_options_reach_the_run(place: Place, tmp_path: Path) -> None:
 # arun and open_run, on asyncio and trio
 
 
+async def until_output(place: Place) -> None:
+    while not place.output():  # noqa: ASYNC110  # a file tells nobody
+        await anyio.sleep(0.01)
+
+
+async def fail_in_a_run(place: Place) -> None:
+    async with open_run(scripted(*HANG), **place.options):
+        await until_output(place)
+        raise ZeroDivisionError
+
+
 async def test_arun(place: Place) -> None:
     with anyio.fail_after(20):
         result = await arun(scripted(*GOOD), prompt="do it", **place.options)
@@ -345,8 +356,7 @@ async def test_cancelling_ends_the_run(place: Place) -> None:
 
         tasks.start_soon(work)
         with anyio.fail_after(10):
-            while not place.output():
-                await anyio.sleep(0.01)
+            await until_output(place)
         begun = time.monotonic()
         tasks.cancel_scope.cancel()
     assert time.monotonic() - begun < 5
@@ -371,8 +381,7 @@ async def test_errors_keep_their_type(place: Place, tmp_path: Path) -> None:
         with pytest.raises(AgentWrapError, match="Known"):
             await arun(["true"], **{**place.options, "adapter": "no-such"})
         with pytest.raises(ZeroDivisionError):
-            async with open_run(scripted(*HANG), **place.options):
-                raise ZeroDivisionError
+            await fail_in_a_run(place)
     assert place.types()[-1] == "complete"
     assert place.alive() == {}
 
@@ -381,14 +390,21 @@ async def test_the_agent_finds_no_file_of_ours(place: Place) -> None:
     """The pipe of the events must not reach the agent, nor what it leaves behind."""
     options = {**place.options, "adapter": "plain", "drain_grace": 0.2}
     with anyio.fail_after(20):
-        async with open_run(child("inside"), **options) as started:
+        await arun(child("inside"), **options)
+        told = json.loads((place.archive / "stdout.log").read_bytes())
+        assert told["fds"] == [0, 1, 2]
+        async with open_run(child("daemon", "--hold"), **options) as started:
+            assert (await started.result()).ok
+
+
+async def test_the_last_words_come_as_events(place: Place) -> None:
+    """What an adapter holds back until the stream ends is an event as any other."""
+    options = {**place.options, "adapter": "plain"}
+    with anyio.fail_after(20):
+        async with open_run(["echo", "last words"], **options) as started:
             told = [event.text async for event in started if isinstance(event, Message)]
             await started.result()
-        assert '"fds": [0, 1, 2]' in told[0]
-        async with open_run(child("daemon", "--hold"), **options) as started:
-            kinds = [event async for event in started]
-            assert kinds
-            assert (await started.result()).ok
+    assert told == ["last words"]
 
 
 async def test_files_are_closed_afterwards(place: Place) -> None:

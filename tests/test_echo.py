@@ -74,7 +74,7 @@ def test_a_reader_that_is_behind() -> None:
 
 
 def test_a_lost_echo_takes_nothing_more() -> None:
-    with pipe() as (reader, fd):
+    with pipe() as (_, fd):
         echo = Echo(fd)
         echo.write(b"x" * 300_000)
         echo.lose()
@@ -190,8 +190,10 @@ def test_auto_on_a_terminal_is_pretty(tmp_path: Path) -> None:
 def test_a_reader_that_takes_nothing(tmp_path: Path, streams: str) -> None:
     """The run goes on without it, and says so where that is possible."""
     with pipe() as (_, fd):
-        how = {"stdout": fd} if streams == "stdout" else {"stdout": fd, "stderr": fd}
-        with Run(tmp_path, child("flood", 1, 3_000_000), **how) as started:
+        stderr = fd if streams == "both" else None
+        with Run(
+            tmp_path, child("flood", 1, 3_000_000), stdout=fd, stderr=stderr
+        ) as started:
             started.end(8)
     assert started.code == 0
     assert started.messages[-1] == "flood over"
@@ -203,9 +205,11 @@ def test_a_reader_that_takes_nothing(tmp_path: Path, streams: str) -> None:
 
 def test_a_full_terminal_of_errors(tmp_path: Path) -> None:
     """Only stderr is stalled, and it is where we would complain."""
-    with pipe() as (_, fd):
-        with Run(tmp_path, child("flood", 2, 3_000_000), stderr=fd) as started:
-            started.end(8)
+    with (
+        pipe() as (_, fd),
+        Run(tmp_path, child("flood", 2, 3_000_000), stderr=fd) as started,
+    ):
+        started.end(8)
     assert started.messages == ["flood over"]
     assert started.seconds < 6
 
@@ -214,14 +218,16 @@ def test_a_slow_reader_changes_nothing_of_the_record(tmp_path: Path) -> None:
     """It takes a little all the time, so it is never given up; nor may it cost us
     what the agent said last."""
     options = ("--drain-grace", "0.3")
-    with pipe() as (reader, fd):
-        with Run(tmp_path, child("flood", 1, 900_000), *options, stdout=fd) as started:
-            os.close(fd)
-            got = b""
-            while part := os.read(reader, 32_768):
-                got += part
-                time.sleep(0.04)
-            started.end()
+    with (
+        pipe() as (reader, fd),
+        Run(tmp_path, child("flood", 1, 900_000), *options, stdout=fd) as started,
+    ):
+        os.close(fd)
+        got = b""
+        while part := os.read(reader, 32_768):
+            got += part
+            time.sleep(0.04)
+        started.end()
     assert (started.code, started.summary["reason"]) == (0, "completed")
     assert started.messages[-1].endswith("flood over")
     assert len(started.raw) > 900_000
@@ -229,21 +235,23 @@ def test_a_slow_reader_changes_nothing_of_the_record(tmp_path: Path) -> None:
 
 
 def test_the_end_is_on_disk_before_a_slow_reader_has_read_it(tmp_path: Path) -> None:
-    with pipe() as (reader, fd):
-        with Run(tmp_path, child("flood", 1, 250_000), stdout=fd) as started:
-            os.close(fd)
-            dialog = started.archive / "dialog.jsonl"
-            took = 0
-            end = time.monotonic() + 6
-            while time.monotonic() < end:
-                took += len(os.read(reader, 4096))
-                if dialog.exists() and b'"complete"' in started.dialog:
-                    break
-                time.sleep(0.2)
-            assert took < 100_000
-            while os.read(reader, 1 << 20):
-                pass
-            started.end()
+    with (
+        pipe() as (reader, fd),
+        Run(tmp_path, child("flood", 1, 250_000), stdout=fd) as started,
+    ):
+        os.close(fd)
+        dialog = started.archive / "dialog.jsonl"
+        took = 0
+        end = time.monotonic() + 6
+        while time.monotonic() < end:
+            took += len(os.read(reader, 4096))
+            if dialog.exists() and b'"complete"' in started.dialog:
+                break
+            time.sleep(0.2)
+        assert took < 100_000
+        while os.read(reader, 1 << 20):
+            pass
+        started.end()
     assert (started.code, started.summary["reason"]) == (0, "completed")
 
 
@@ -275,11 +283,11 @@ def test_started_with_files_closed(tmp_path: Path, fds: tuple[int, ...]) -> None
 
 
 def test_a_full_disk_of_the_callers(tmp_path: Path) -> None:
-    with Path("/dev/full").open("wb") as full:
-        with Run(
-            tmp_path, scripted(*STEPS), *CLAUDE, stdout=full, stderr=full
-        ) as started:
-            started.end()
+    with (
+        Path("/dev/full").open("wb") as full,
+        Run(tmp_path, scripted(*STEPS), *CLAUDE, stdout=full, stderr=full) as started,
+    ):
+        started.end()
     assert started.code == 0
 
 
@@ -298,13 +306,15 @@ def test_a_socket_as_our_output(tmp_path: Path) -> None:
 
 
 def test_a_stopped_reader_does_not_hold_up_a_stop_signal(tmp_path: Path) -> None:
-    with pipe() as (_, fd):
-        with Run(tmp_path, child("flood", 1, 10**12), stdout=fd) as started:
-            started.until(lambda: len(started.raw) > 60_000, "output")
-            begun = time.monotonic()
-            assert started.stop(signal.SIGTERM) == 143
-            assert time.monotonic() - begun < 4
-            assert started.problems() == []
+    with (
+        pipe() as (_, fd),
+        Run(tmp_path, child("flood", 1, 10**12), stdout=fd) as started,
+    ):
+        started.until(lambda: len(started.raw) > 60_000, "output")
+        begun = time.monotonic()
+        assert started.stop(signal.SIGTERM) == 143
+        assert time.monotonic() - begun < 4
+        assert started.problems() == []
 
 
 def test_the_callers_pipe_stays_blocking(tmp_path: Path) -> None:

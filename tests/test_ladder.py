@@ -15,7 +15,7 @@ import pytest
 from agent_wrap import process
 from agent_wrap.ladder import Ladder
 
-from .harness import Run, child, run, run_all, scripted
+from .harness import child, run, run_all, scripted
 
 # With real processes
 

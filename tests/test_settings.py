@@ -1,4 +1,4 @@
-"""Options, their twins, the configuration file, the defaults: who wins, what is wrong."""
+"""Options, twins, the configuration file, the defaults: who wins, what is wrong."""
 
 from __future__ import annotations
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import anyio
+import anyio.lowlevel
 import pytest
 from anyio.abc import TaskGroup
 
@@ -66,11 +67,11 @@ async def test_all_that_comes_is_taken_in_order(pipes: Pipes) -> None:
         for part in (b"one", b"two"):
             os.write(out_end, part)
             while part not in taken:
-                await anyio.sleep(0)
+                await anyio.lowlevel.checkpoint()
         os.write(err_end, b"oops")
         os.close(out_end)
         while b"err oops" not in taken:
-            await anyio.sleep(0)
+            await anyio.lowlevel.checkpoint()
         assert not made.drained.is_set()  # one is still open
         os.close(err_end)
         with anyio.fail_after(5):
@@ -91,6 +92,14 @@ async def test_bytes_before_the_end_are_not_lost(pipes: Pipes) -> None:
     assert len(taken) == 60_000
 
 
+async def follow_to_the_end(fd: int, take: Callable[[bytes], None]) -> None:
+    async with anyio.create_task_group() as tasks:
+        made, _ = streams(tasks)
+        made.follow(fd, take, silent())
+        with anyio.fail_after(5):
+            await made.drained.wait()
+
+
 async def test_an_error_comes_out(pipes: Pipes) -> None:
     def take(data: bytes) -> None:
         raise ZeroDivisionError(data)
@@ -98,11 +107,7 @@ async def test_an_error_comes_out(pipes: Pipes) -> None:
     out, end = pipes.make()
     os.write(end, b"x")
     with pytest.raises(ExceptionGroup) as caught:
-        async with anyio.create_task_group() as tasks:
-            made, _ = streams(tasks)
-            made.follow(out, take, silent())
-            with anyio.fail_after(5):
-                await made.drained.wait()
+        await follow_to_the_end(out, take)
     assert caught.group_contains(ZeroDivisionError)
 
 

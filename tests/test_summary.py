@@ -61,7 +61,8 @@ def test_a_full_run(tmp_path: Path) -> None:
     lasted = (ended - begun).total_seconds() * 1000
     assert abs(lasted - told["duration_ms"]) < 2
     assert 200 <= told["duration_ms"] <= started.seconds * 1000
-    assert 0 < told["first_output_ms"] + 200 <= told["last_progress_ms"]
+    assert 0 < told["first_output_ms"] <= told["last_progress_ms"]
+    assert told["last_progress_ms"] >= 200
     assert told["last_progress_ms"] <= told["duration_ms"]
     assert told["turns"] == 5
     assert told["tokens"] == {
@@ -146,7 +147,11 @@ def test_a_difference_of_tokens_is_said(tmp_path: Path) -> None:
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_what_it_used(tmp_path: Path) -> None:
     """A child of the agent counts, and so does what has ended already."""
-    code = "x = bytearray(60_000_000); import time; t = time.process_time()\nwhile time.process_time() - t < 0.3: pass\ntime.sleep(0.9)"
+    code = (
+        "import time; x = bytearray(60_000_000)\n"
+        "while time.process_time() < 0.4: pass\n"
+        "time.sleep(0.9)"
+    )
     command = ["sh", "-c", f"{sys.executable} -S -c '{code}'; true"]
     told = run(tmp_path, command).summary["resources"]
     assert 0.3 <= told["cpu_s"] < 5

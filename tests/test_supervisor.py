@@ -6,14 +6,13 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from .harness import Run, child, run, run_all, scripted, wait_for
+from .harness import WRAPPER, Run, child, run, run_all, scripted, wait_for
 
 CLAUDE = ("--adapter", "claude-code")
 GOOD = ("init", "text=Hi", "result")
@@ -57,7 +56,7 @@ ENDS: dict[str, tuple[tuple[str, ...], tuple[str, int, str], str]] = {
         (
             "init",
             "text=Hi",
-            r'raw={"type": "result", "subtype": "success", "is_error": false, "result": "ok"}',
+            'raw={"type": "result", "subtype": "success", "result": "ok"}',
         ),
         ("success", 0, "completed"),
         "",
@@ -678,8 +677,8 @@ def test_a_shell_that_runs_it_in_the_background(tmp_path: Path) -> None:
     """Exit codes and output as a script sees them."""
     archive = tmp_path / "archive"
     command = " ".join(scripted(*GOOD[:2], "exit=9"))
-    wrapper = Path(sys.prefix, "bin", "agent-wrap")
-    script = f"{wrapper} --archive {archive} -- {command} | wc -l; {wrapper} --archive {archive} -- sh -c 'exit 5' & wait $!; echo $?"
+    program = f"{WRAPPER} --archive {archive} --"
+    script = f"{program} {command} | wc -l; {program} sh -c 'exit 5' & wait $!; echo $?"
     done = subprocess.run(
         ["sh", "-c", script], capture_output=True, text=True, timeout=20, check=False
     )

@@ -1,0 +1,399 @@
+"""Nothing survives: ways out by kinds of stray processes, whoever the wrapper is.
+
+It alone says what a stray may be (children/strays.py makes them) and which ways out
+there are; processes are found by a word in their arguments, since some of them clear
+their environment.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+import agent_wrap
+from agent_wrap import process
+
+from .harness import WRAPPER, Run, child, wait_for
+
+KINDS = ("group", "session", "daemon", "bare", "holder", "chain", "many")
+LASTING = "group,session,daemon,bare,holder"
+CLAUDE = ("--adapter", "claude-code")
+QUICK = ("--drain-grace", "0.1", "--kill-grace", "0.1", "--echo", "none")
+NOBODY = 65534
+WHOLE = bool(os.environ.get("AGENT_WRAP_KILLS"))
+"""The whole matrix, kind by kind, rather than all kinds at once."""
+
+
+def new_mark() -> str:
+    """Give a word that nobody else has: as a duration, `sleep` takes it."""
+    return f"9{random.randrange(10**8, 10**9)}.5"
+
+
+def having(mark: str) -> dict[int, str]:
+    """Give the living processes that have a word among their arguments."""
+    found = {}
+    for entry in os.scandir("/proc"):
+        if not entry.name.isdigit():
+            continue
+        try:  # a zombie has no arguments
+            words = Path(entry.path, "cmdline").read_bytes().split(b"\0")
+        except OSError:
+            continue
+        if mark.encode() in words:
+            found[int(entry.name)] = b" ".join(words).decode()
+    return found
+
+
+@pytest.fixture
+def mark() -> Iterator[str]:
+    """A word for the run's processes; none of them outlives the test."""
+    mark = new_mark()
+    yield mark
+    for pid in having(mark):
+        os.kill(pid, signal.SIGKILL)
+
+
+Act = Callable[[Run], object]
+
+
+class Way:
+    """A way out of a run: how the agent ends, the options, what is done from outside."""
+
+    def __init__(
+        self, how: str, code: int, *options: str, act: Act | None = None
+    ) -> None:
+        self.how = how
+        self.code = code
+        self.options = options
+        self.act = act
+
+
+def send(*numbers: int) -> Act:
+    """Signal the wrapper once the strays are there."""
+
+    def act(started: Run) -> None:
+        for number in numbers:
+            started.process.send_signal(number)
+
+    return act
+
+
+def kill_supervisor(started: Run) -> None:
+    (supervisor,) = process.descendants(started.process.pid)[:1]
+    os.kill(supervisor, signal.SIGKILL)
+
+
+def kill_agent(started: Run) -> None:
+    os.kill(process.descendants(started.process.pid)[1], signal.SIGKILL)
+
+
+TERM, KILL = signal.SIGTERM, signal.SIGKILL
+WAYS = {
+    "exit 0": Way("exit=0", 0),
+    "exit 3": Way("exit=3", 3),
+    "the agent kills itself": Way("kill", 137),
+    "the agent is killed": Way("hang", 137, act=kill_agent),
+    "stopped": Way("obey", 143, act=send(TERM)),
+    "stopped, ignored": Way("hang", 143, act=send(TERM)),
+    "stopped twice": Way("hang", 130, act=send(signal.SIGINT, TERM)),
+    "timeout": Way("hang", 124, "--timeout", "0.7"),
+    "idle": Way("obey", 124, "--idle-timeout", "0.4"),
+    "hangs after its result": Way("result", 0, "--result-grace", "0.1", *CLAUDE),
+    "supervisor killed": Way("hang", 137, act=kill_supervisor),
+    "guardian killed": Way("hang", -9, act=send(KILL)),
+}
+
+
+def leave(folder: Path, mark: str, kinds: str, way: Way, **how: object) -> Run:
+    """Take one way out; give the finished run, with nothing left of it."""
+    command = child("strays", mark, kinds, way.how)
+    options = (*QUICK, *way.options)
+    with Run(folder, command, *options, **how) as started:  # type: ignore[arg-type]
+        if way.act is not None:
+            started.until(lambda: b"all are there" in started.raw, "strays")
+            way.act(started)
+        code = started.wait()
+        if code == -KILL:  # the first process is gone at once, the rest follows
+            wait_for(lambda: not having(mark), "the end of all")
+        survivors = having(mark)
+        assert survivors == {}, f"{kinds}: {survivors}"
+        assert code == way.code, started.stderr
+        assert started.types[-1] == "complete", started.stderr
+        assert b"all are there" in started.raw
+        if code >= 0:
+            assert started.problems() == []
+    return started
+
+
+@pytest.mark.parametrize("name", WAYS)
+def test_all_kinds_at_once(tmp_path: Path, mark: str, name: str) -> None:
+    leave(tmp_path, mark, ",".join(KINDS), WAYS[name])
+
+
+@pytest.mark.parametrize("kind", [*KINDS, ""])
+def test_each_kind_alone(tmp_path: Path, kind: str) -> None:
+    ways = list(WAYS) if WHOLE else ["exit 0", "stopped, ignored"]
+
+    def take(name: str) -> None:
+        leave(tmp_path, new_mark(), kind, WAYS[name])
+
+    with ThreadPoolExecutor(2) as several:
+        list(several.map(take, ways))
+
+
+def test_what_had_to_be_killed_is_named(tmp_path: Path, mark: str) -> None:
+    done = leave(tmp_path, mark, LASTING, WAYS["exit 0"])
+    killed = done.summary["killed"]
+    assert [kill["name"] for kill in killed] == ["sleep"] * 5
+    assert {kill["signal"] for kill in killed} == {"SIGKILL"}
+    assert len({kill["pid"] for kill in killed}) == 5
+    for name in ("timeout", "supervisor killed", "guardian killed"):
+        done = leave(tmp_path, mark, LASTING, WAYS[name])
+        names = sorted(kill["name"] for kill in done.summary["killed"])
+        assert names[-5:] == ["sleep"] * 5, name
+        # And the agent, which ignores SIGTERM; without its parent it dies by itself.
+        assert len(names) == 5 + (name != "supervisor killed"), name
+
+
+def test_who_obeys_is_not_killed(tmp_path: Path, mark: str) -> None:
+    """A daemon gets its SIGTERM and the time to act on it."""
+    daemon = f"(setsid sh -c 'trap \"exit 0\" TERM; sleep {mark} & wait' {mark} &)"
+    command = ["sh", "-c", f"{daemon}; sleep 0.2; echo over"]
+    with Run(tmp_path, command, "--drain-grace", "0") as started:
+        started.end()
+    assert having(mark) == {}
+    assert started.summary["killed"] == []
+
+
+def test_nothing_that_was_started(tmp_path: Path, mark: str) -> None:
+    with Run(tmp_path, [f"/nonexistent/{mark}", mark]) as started:
+        started.end()
+    assert (started.code, having(mark)) == (127, {})
+
+
+def test_chains_of_forkers(tmp_path: Path, mark: str) -> None:
+    """Each lives only for a moment: what is found is gone before it is signalled."""
+    done = leave(tmp_path, mark, "chain,chain,chain,chain", WAYS["exit 0"])
+    assert done.seconds < 5
+
+
+def test_bystanders_are_left_alone(tmp_path: Path, mark: str) -> None:
+    """Processes of the same user, session and program, that do not descend from us."""
+    bystander = new_mark()
+    others = [
+        subprocess.Popen(["sleep", bystander]),
+        subprocess.Popen(["sleep", bystander], start_new_session=True),
+    ]
+    # An orphan, so that its parent is whoever takes in orphans here.
+    subprocess.run(["sh", "-c", f"sleep {bystander} & exec 0>&- 1>&- 2>&-"], check=True)
+    try:
+        wait_for(lambda: len(having(bystander)) == 3, "three bystanders")
+        before = having(bystander)
+        for name in ("exit 0", "stopped, ignored", "supervisor killed"):
+            leave(tmp_path, mark, LASTING, WAYS[name])
+            assert having(bystander) == before, name
+    finally:
+        for pid in having(bystander):
+            os.kill(pid, signal.SIGKILL)
+        for other in others:
+            other.wait()
+
+
+def test_a_child_that_we_were_started_with(tmp_path: Path) -> None:
+    """A shell's job that becomes ours by `exec` descends from us: it ends with us."""
+    mark = new_mark()
+    shell = f"sleep {mark} & exec {WRAPPER} -- true"
+    with Run(
+        tmp_path, ["true"], "--drain-grace", "0.1", under=("sh", "-c", shell)
+    ) as started:
+        assert started.wait() == 0
+    assert having(mark) == {}
+
+
+# As PID 1
+
+PID_1 = ("unshare", "--pid", "--fork", "--kill-child", "--mount-proc")
+
+
+def works(words: Sequence[str]) -> bool:
+    if shutil.which(words[0]) is None:
+        return False
+    done = subprocess.run([*words, "true"], capture_output=True, check=False)
+    return done.returncode == 0
+
+
+@pytest.mark.skipif(not works(PID_1), reason="no right to make a pid namespace")
+@pytest.mark.parametrize("name", ["exit 0", "exit 3", "timeout", "supervisor killed"])
+def test_as_pid_1(tmp_path: Path, mark: str, name: str) -> None:
+    """The namespace ends with its first process; the record tells of the strays."""
+    way = WAYS[name]
+    if way.act is not None:
+        # `unshare` stands above the guardian.
+        way = Way(way.how, way.code, *way.options, act=kill_below_the_first)
+    done = leave(tmp_path, mark, ",".join(KINDS), way, under=PID_1)
+    names = {kill["name"] for kill in done.summary["killed"]}
+    assert "sleep" in names
+
+
+def kill_below_the_first(started: Run) -> None:
+    os.kill(process.descendants(started.process.pid)[1], signal.SIGKILL)
+
+
+@pytest.mark.skipif(not works(PID_1), reason="no right to make a pid namespace")
+def test_stopped_as_pid_1(tmp_path: Path, mark: str) -> None:
+    """What `docker stop` does: SIGTERM to PID 1 of the container alone."""
+
+    def stop(started: Run) -> None:
+        os.kill(process.descendants(started.process.pid)[0], signal.SIGTERM)
+
+    for how in ("obey", "hang"):
+        way = Way(how, 143, act=stop)
+        done = leave(tmp_path, mark, ",".join(KINDS), way, under=PID_1)
+        assert done.summary["reason"] == "stopped"
+
+
+# As an ordinary user
+
+
+def become_nobody() -> None:
+    os.setgroups([])
+    os.setgid(NOBODY)
+    os.setuid(NOBODY)
+
+
+def paths() -> str:
+    """Give where our packages are, for an interpreter that is not the venv's."""
+    packages = Path(sys.prefix, "lib")
+    root = Path(agent_wrap.__file__).parent.parent
+    return ":".join(
+        [
+            *(str(root), str(root / "adapters")),
+            *map(str, packages.glob("python*/site-packages")),
+        ]
+    )
+
+
+def python_of_nobody() -> str:
+    """Give an interpreter that any user can run with our packages, or nothing."""
+    if os.geteuid() != 0:
+        return ""
+    minor = f"python3.{sys.version_info.minor}"
+    for program in (sys.executable, f"/usr/bin/{minor}", f"/usr/local/bin/{minor}"):
+        try:
+            done = subprocess.run(
+                [program, "-c", "import anyio, orjson, agent_wrap.supervisor"],
+                env={"PYTHONPATH": paths()},
+                preexec_fn=become_nobody,
+                capture_output=True,
+                cwd="/",
+                check=False,
+            )
+        except OSError:
+            continue
+        if done.returncode == 0:
+            return program
+    return ""
+
+
+@pytest.mark.parametrize(
+    "name", ["exit 0", "stopped, ignored", "timeout", "supervisor killed"]
+)
+def test_as_an_ordinary_user(mark: str, name: str) -> None:
+    python = python_of_nobody()
+    if not python:
+        pytest.skip("needs root, and an interpreter that every user can run")
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place)
+        folder.chmod(0o755)
+        archive = folder / "archive"
+        archive.mkdir()
+        os.chown(archive, NOBODY, NOBODY)
+        script = folder / "strays.py"
+        shutil.copy(child("strays")[-1], script)
+        way = WAYS[name]
+        command = ["python3", "-S", str(script), mark, ",".join(KINDS), way.how]
+        with Run(
+            folder,
+            [python, *command[1:]],
+            *QUICK,
+            *way.options,
+            archive=archive,
+            env={"PYTHONPATH": paths()},
+            prepare=become_nobody,
+            under=(python,),
+        ) as started:
+            if way.act is not None:
+                started.until(lambda: b"all are there" in started.raw, "strays")
+                way.act(started)
+            assert started.wait() == way.code, str(started.complete) + str(started.summary['notes']) + str(started.summary['adapter'])
+            assert having(mark) == {}
+            assert started.problems() == []
+
+
+# As a library
+
+
+def test_as_a_library(tmp_path: Path, mark: str) -> None:
+    """The host's own children are not waited for, its handlers are not touched."""
+    bystander = new_mark()
+    ours = subprocess.Popen(["sleep", bystander])
+    handlers = {n: signal.getsignal(n) for n in (TERM, signal.SIGINT, signal.SIGCHLD)}
+    try:
+        for how, code in (("exit=0", 0), ("kill", 137), ("hang", 124)):
+            result = agent_wrap.run(
+                child("strays", mark, ",".join(KINDS), how),
+                archive=str(tmp_path / how),
+                drain_grace=0.1,
+                kill_grace=0.1,
+                timeout=0.7 if how == "hang" else None,
+            )
+            assert having(mark) == {}
+            assert result.exit_code == code
+            assert {"pid", "name", "signal"} == set(result.killed[0])
+        assert ours.poll() is None
+        assert list(having(bystander)) == [ours.pid]
+        assert handlers == {n: signal.getsignal(n) for n in handlers}
+    finally:
+        ours.kill()
+        ours.wait()
+
+
+async def test_a_host_that_gives_up(tmp_path: Path, mark: str) -> None:
+    """Leaving the block, for whatever reason, ends all of the run."""
+    command = child("strays", mark, ",".join(KINDS), "hang")
+    graces = {"drain_grace": 0.1, "kill_grace": 0.1}
+    with pytest.raises(LookupError):
+        async with agent_wrap.open_run(
+            command, archive=str(tmp_path / "a"), **graces
+        ) as started:
+            async for _ in started:
+                break
+            raise LookupError
+    assert having(mark) == {}
+    assert b'"complete"' in (tmp_path / "a" / "dialog.jsonl").read_bytes()
+
+
+def test_a_host_that_is_killed(tmp_path: Path, mark: str) -> None:
+    """Its runs are processes of their own: they end by themselves, with a record."""
+    host = (
+        "import agent_wrap, sys\n"
+        "agent_wrap.run(sys.argv[2:], archive=sys.argv[1], kill_grace=0.1, timeout=1.2)"
+    )
+    command = [sys.executable, "-c", host, str(tmp_path / "a")]
+    started = subprocess.Popen([*command, *child("strays", mark, LASTING, "hang")])
+    raw = tmp_path / "a" / "stdout.log"
+    wait_for(lambda: raw.exists() and raw.read_bytes(), "output")
+    started.kill()
+    started.wait()
+    wait_for(lambda: not having(mark), "the end of the run")
+    assert (tmp_path / "a" / "dialog.jsonl").read_bytes().endswith(b"}\n")
