@@ -108,7 +108,7 @@ def pretty_printer(echo: Echo) -> Watcher:
     """Make a watcher that shows entries as a readable timeline."""
     from agent_wrap.view.plain import lines_of
 
-    def show(event: Event, new: list[Entry]) -> None:
+    def show(event: Event | None, new: list[Entry]) -> None:
         for entry in new:
             echo.write("".join(f"{line}\n" for line in lines_of(entry)).encode())
 
@@ -119,8 +119,8 @@ def event_sender(stream: Echo, redactor: Redactor) -> Watcher:
     """Make a watcher that writes each event as a line: what `open_run` reads."""
     from agent_wrap.event_lines import to_line
 
-    def send(event: Event, new: list[Entry]) -> None:
-        line = to_line(event)
+    def send(event: Event | None, new: list[Entry]) -> None:
+        line = to_line(event) if event is not None else b""
         if line:
             stream.write(redactor.replace_line(line))
 
@@ -133,7 +133,7 @@ def limit_checker(
     """Make a watcher that calls `hit(which, limit)` when a limit is exceeded."""
     settings, account = plan.settings, dialog.account
 
-    def check(event: Event, new: list[Entry]) -> None:
+    def check(event: Event | None, new: list[Entry]) -> None:
         if settings.max_turns is not None and account.turns > settings.max_turns:
             hit("turn_limit", settings.max_turns)
         if settings.max_tokens is None and settings.max_cost is None:

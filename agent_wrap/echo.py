@@ -14,16 +14,20 @@ PATIENCE = 1.0
 
 
 class Echo:
-    """One of our own output files, written without ever blocking."""
+    """One of our own output files, written without ever blocking; None: nothing."""
 
-    def __init__(self, fd: int, patience: float = PATIENCE) -> None:
+    def __init__(self, fd: int | None, patience: float = PATIENCE) -> None:
         self.patience = patience
         self.lost = False
         self._pending = b""
         self._socket: socket.socket | None = None
         self._own = False
         self._restore = False
-        self.fd = self._open(fd)
+        self.fd = -1
+        if fd is None:
+            self.lose()
+        else:
+            self.fd = self._open(fd)
 
     @property
     def stalled(self) -> bool:

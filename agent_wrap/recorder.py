@@ -22,13 +22,14 @@ from agent_wrap.redact import Redactor
 from agent_wrap.story import Story
 from agent_wrap.writer import Archive
 
-Watcher = Callable[[Event, list[Entry]], None]
+Watcher = Callable[[Event | None, list[Entry]], None]
 
 
 class Recorder:
     """Takes the agent's bytes and leaves entries on disk.
 
-    `watchers` are told of each event and its entries, after these are written.
+    `watchers` are told of each event and its entries, after these are written; of the
+    last entries without an event.
     """
 
     def __init__(
@@ -116,6 +117,8 @@ class Recorder:
             line = self._encode(entry)
             self.written += self.keeper.append_last(line)
         self.ledger.complete()
+        for watcher in self.watchers:
+            watcher(None, last)
 
     def _feed(self, data: bytes) -> None:
         self._record(self.reader.feed(data))

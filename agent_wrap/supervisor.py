@@ -11,11 +11,12 @@ from __future__ import annotations
 import os
 import signal
 import time
+from dataclasses import replace
 from typing import Any
 
 import anyio
 
-from agent_wrap import assembly, process
+from agent_wrap import assembly, first_lines, process
 from agent_wrap.cgroup import MemoryEvents
 from agent_wrap.daemon import project
 from agent_wrap.echo import Echo
@@ -68,6 +69,7 @@ class Supervisor:
         self._ending: Ending | None = None
         self._final: RunFinished | None = None
         self._ladder: Ladder | None = None
+        self._outcome: Outcome | None = None
 
     def run(self) -> int:
         """Watch the run to its end; give the exit code. Always completes the dialog."""
@@ -75,17 +77,17 @@ class Supervisor:
             anyio.run(self._main)
         except BaseException as error:  # the dialog must be completed whatever it was
             self._fail(error)
-        return self._finish()
+        return (self._outcome or self._finish()).exit_code
 
     async def _main(self) -> None:
         self._ended = anyio.Event()
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(self._listen_to_guardian)
-            if self.settings.daemon_socket and not self.settings.task:
-                tasks.start_soon(self._ask_daemon)
             if self._agent is not None:
+                tasks.start_soon(self._ask_daemon)
                 await self._watch(self._agent, Streams(tasks, _lost_echo), tasks)
             elif self._failure is not None:
+                await self._ask_daemon()
                 error = self._failure
                 self._end(
                     Cause.SPAWN_FAILED, detail=str(error), spawn_code=error.exit_code
@@ -119,6 +121,7 @@ class Supervisor:
             if self._ending is not None and self._ending.cause is Cause.EXITED:
                 await ladder.drain()
             await ladder.sweep()
+            self._finish()
             await streams.flush()
 
     def _end(self, cause: Cause, **facts: Any) -> None:
@@ -139,18 +142,18 @@ class Supervisor:
 
     def _show(self, streams: Streams) -> Echo:
         """Choose what our own stdout shows."""
-        echo = Echo(1)
         how = self.settings.echo
         if how == "auto":
             how = "pretty" if os.isatty(1) else "native"
         if how == "native":
-            return echo
+            return Echo(1)
         if how == "pretty":
+            echo = Echo(1)
             streams.add_echo(echo)
-            self.recorder.watchers.append(assembly.pretty_printer(echo))
-        silent = Echo(1)
-        silent.lose()
-        return silent
+            show = assembly.pretty_printer(echo)
+            show(None, first_lines.first_entries(self.plan, 0.0)[: self.plan.written])
+            self.recorder.watchers.append(show)
+        return Echo(None)
 
     def _add_watchers(self, streams: Streams) -> None:
         settings, watchers = self.settings, self.recorder.watchers
@@ -244,13 +247,18 @@ class Supervisor:
             await anyio.sleep(clocks.until_next(now, TICK))
 
     async def _ask_daemon(self) -> None:
-        found = await project(self.settings.daemon_socket)
-        self.parts.told_by_daemon(found)
+        """Ask SSEBench for what the caller did not say."""
+        settings = self.settings
+        if settings.daemon_socket and not (settings.task and settings.cwd):
+            self.parts.told_by_daemon(await project(settings.daemon_socket))
 
-    def _finish(self) -> int:
-        """Complete the dialog and write the summary; give the exit code."""
+    def _finish(self) -> Outcome:
+        """Complete the dialog and write the summary."""
         recorder = self.recorder
-        recorder.close()
+        try:
+            recorder.close()
+        except Exception as error:  # a bug of ours: the end is written
+            self._fail(error)
         outcome = decide(self._facts())
         message = "; ".join(filter(None, (outcome.message, recorder.losses)))
         duration_ms = int((time.monotonic() - self.started) * 1000)
@@ -261,7 +269,8 @@ class Supervisor:
         self._write_summary(outcome, message, duration_ms)
         if outcome.reason in ("spawn_failed", "internal"):
             say(message)
-        return outcome.exit_code
+        self._outcome = outcome
+        return outcome
 
     def _facts(self) -> Ending:
         """Join what ended the run with how the agent's process ended."""
@@ -273,16 +282,12 @@ class Supervisor:
         unknown = tuple(self.recorder.reader.unknown_types)
         story = self.recorder.story
         exited = ending.cause is Cause.EXITED
-        return Ending(
-            cause=ending.cause,
+        return replace(
+            ending,
             code=code,
             signal=number,
             final=story.final if exited else self._final,
             promised=adapter is not None and adapter.promises_final_event,
-            limit=ending.limit,
-            stop_signal=ending.stop_signal,
-            detail=ending.detail,
-            spawn_code=ending.spawn_code,
             out_of_memory=number == signal.SIGKILL and self.memory.kills > 0,
             notice=story.notices[-1] if story.notices else "",
             unknown=unknown if self.settings.strict else (),

@@ -332,6 +332,7 @@ async def test_stop(place: Place) -> None:
     assert (result.status, result.exit_code, result.reason) == ("error", 143, "stopped")
 
 
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])  # a second is slow enough
 async def test_a_second_stop_hurries(place: Place) -> None:
     steps = ("ignore=SIGTERM", *HANG)
     with anyio.fail_after(20):

@@ -335,7 +335,11 @@ def test_as_an_ordinary_user(mark: str, name: str) -> None:
             if way.act is not None:
                 started.until(lambda: b"all are there" in started.raw, "strays")
                 way.act(started)
-            assert started.wait() == way.code, str(started.complete) + str(started.summary['notes']) + str(started.summary['adapter'])
+            assert started.wait() == way.code, (
+                str(started.complete)
+                + str(started.summary["notes"])
+                + str(started.summary["adapter"])
+            )
             assert having(mark) == {}
             assert started.problems() == []
 

@@ -21,12 +21,17 @@ BODY = b'{"id": "CVE-1", "source": "/src/app", "language": "c"}'
 SIZED = b"HTTP/1.1 200 OK\r\ncontent-length: %d\r\n\r\n" % len(BODY)
 
 
+over = threading.Event()
+"""Set when the serving ends: an answer that is slow need not go on."""
+
+
 @contextmanager
 def serving(
     path: Path, answer: Callable[[socket.socket], None]
 ) -> Iterator[list[bytes]]:
     """Serve one path in a thread; gives the requests that came."""
     requests: list[bytes] = []
+    over.clear()
     server = socket.socket(socket.AF_UNIX)
     server.bind(str(path))
     server.listen()
@@ -49,6 +54,7 @@ def serving(
     try:
         yield requests
     finally:
+        over.set()
         server.shutdown(socket.SHUT_RDWR)
         server.close()
         thread.join(10)
@@ -61,7 +67,7 @@ def sends(
         for part in parts:
             connection.sendall(part)
             time.sleep(pause)
-        time.sleep(stay)
+        over.wait(stay)
 
     return answer
 

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import signal
 import socket
 import subprocess
 import sys
+import termios
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -184,6 +187,39 @@ def test_auto_on_a_terminal_is_pretty(tmp_path: Path) -> None:
     assert "Hi there" in shown.decode()
     assert '"assistant"' not in shown.decode()
     assert (tmp_path / "archive" / "summary.json").exists()
+
+
+@contextmanager
+def on_a_terminal(folder: Path, *steps: str) -> Iterator[tuple[Run, int]]:
+    """Start a run whose controlling terminal is ours; gives our side of it."""
+    ours, theirs = os.openpty()
+
+    def prepare() -> None:
+        fcntl.ioctl(theirs, termios.TIOCSCTTY, 0)
+
+    how: dict[str, Any] = dict.fromkeys(("stdin", "stdout", "stderr"), theirs)
+    with Run(folder, scripted(*steps), *CLAUDE, prepare=prepare, **how) as started:
+        os.close(theirs)
+        started.until_message("Hi")
+        yield started, ours
+        try:
+            os.close(ours)
+        except OSError:
+            pass
+
+
+def test_control_c(tmp_path: Path) -> None:
+    with on_a_terminal(tmp_path, "init", "text=Hi", "sleep=60") as (started, terminal):
+        os.write(terminal, b"\x03")
+        assert started.wait() == 130
+        assert started.problems() == []
+
+
+def test_the_terminal_goes_away(tmp_path: Path) -> None:
+    with on_a_terminal(tmp_path, "init", "text=Hi", "sleep=60") as (started, terminal):
+        os.close(terminal)
+        assert started.wait() == 129
+        assert started.problems() == []
 
 
 @pytest.mark.parametrize("streams", ["stdout", "both"])

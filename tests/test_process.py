@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import os
+import pwd
+import resource
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,7 +18,17 @@ import pytest
 
 from agent_wrap import process
 
-from .harness import CHILDREN, PYTHON, Run, child, run, run_all, scripted, wait_for
+from .harness import (
+    CHILDREN,
+    PYTHON,
+    WRAPPER,
+    Run,
+    child,
+    run,
+    run_all,
+    scripted,
+    wait_for,
+)
 
 
 def make(path: Path, text: str, mode: int = 0o755) -> str:
@@ -181,6 +195,80 @@ def test_a_caller_whose_folder_is_gone(tmp_path: Path) -> None:
         prepare=elsewhere.rmdir,
     ) as started:
         assert started.end().code == 0
+
+
+# Odd places to run in
+
+
+def test_a_run_inside_a_run(tmp_path: Path) -> None:
+    """The inner one has an archive of its own, and its exit code comes through."""
+    inner = tmp_path / "inner"
+    command = [WRAPPER, "--archive", str(inner), "--", *child("daemon", "--stubborn")]
+    done = run(tmp_path, command, "--adapter", "plain")
+    assert done.code == 0
+    assert (inner / "summary.json").exists()
+    with Run(tmp_path, [*command[:4], *scripted("init", "sleep=60")]) as started:
+        started.until(lambda: started.raw, "output")
+        assert started.stop() == 143
+        assert started.problems() == []
+    assert (inner / "dialog.jsonl").read_bytes().count(b'"complete"') == 1
+    same = run(tmp_path, [WRAPPER, "--", "true"])  # finds the same SSE_ARCHIVE
+    assert same.code == 125
+
+
+def test_few_files_and_a_tight_umask(tmp_path: Path) -> None:
+    def prepare() -> None:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (24, 24))
+        os.umask(0o777)
+
+    with Run(
+        tmp_path, scripted("init", "text=Hi", "result"), prepare=prepare
+    ) as started:
+        assert started.wait() in (0, 125)
+        assert "Traceback" not in started.stderr
+        for path in started.archive.iterdir() if started.code == 0 else ():
+            path.chmod(0o600)
+
+
+def test_many_runs_that_want_one_archive(tmp_path: Path) -> None:
+    archive = tmp_path / "archive"
+    steps = ("init", "text=Hi", "sleep=1", "result")
+    runs = [Run(tmp_path, scripted(*steps), archive=archive) for _ in range(4)]
+    assert sorted(each.wait() for each in runs) == [0, 125, 125, 125]
+    (winner,) = (each for each in runs if each.code == 0)
+    assert winner.problems() == []
+    for each in runs:
+        each.kill()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
+def test_as_another_user(tmp_path: Path) -> None:
+    """The agent cannot touch its own record."""
+    user = pwd.getpwnam("nobody")
+    place = Path(tempfile.mkdtemp())
+    try:
+        place.chmod(0o755)
+        archive = place / "archive"
+        script = (
+            "id -u; id -g; id -G; echo $HOME $USER $LOGNAME;"
+            f"echo '{{}}' >> {archive}/dialog.jsonl || rm -f {archive}/dialog.jsonl;"
+            f"mv {archive} {place}/elsewhere; true"
+        )
+        command = ["sh", "-c", script]
+        options = ("--user", "nobody", "--cwd", "/", "--adapter", "plain")
+        done = run(tmp_path, command, *options, archive=archive)
+        assert done.raw.decode().split() == [
+            *(str(user.pw_uid), str(user.pw_gid), str(user.pw_gid)),
+            *(user.pw_dir, "nobody", "nobody"),
+        ]
+        assert (archive.stat().st_uid, archive.stat().st_mode & 0o777) == (0, 0o755)
+        assert done.summary["notes"] == []
+        unknown = Run(tmp_path, ["true"], "--user", "no-such-user", archive=archive)
+        assert unknown.wait() in (2, 125)
+        assert "no-such-user" in unknown.stderr
+        assert unknown.stderr.count("\n") == 1
+    finally:
+        shutil.rmtree(place)
 
 
 # The tree
