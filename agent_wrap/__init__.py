@@ -11,7 +11,7 @@ from agent_wrap.version import __version__
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from agent_wrap import events, shapes
-    from agent_wrap.adapter import Adapter, Prepared
+    from agent_wrap.adapter import Adapter, Brief, Prepared
     from agent_wrap.api import Run, RunResult, arun, open_run, run
     from agent_wrap.dialog_writer import DialogWriter
     from agent_wrap.errors import (
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "Adapter": "adapter",
+    "Brief": "adapter",
     "Prepared": "adapter",
     "Run": "api",
     "RunResult": "api",
@@ -46,6 +47,7 @@ __all__ = [
     "AdapterError",
     "AgentWrapError",
     "ArchiveError",
+    "Brief",
     "DialogError",
     "DialogWriter",
     "Prepared",

@@ -47,6 +47,14 @@ class Prepared:
         self.added = list(added)
 
 
+class Brief:
+    """What a two-way agent is told when it starts: its task, and where it works."""
+
+    def __init__(self, prompt: str = "", cwd: str = "") -> None:
+        self.prompt = prompt
+        self.cwd = cwd
+
+
 class Adapter:
     """Base class of adapters. Only `feed` has to be written."""
 
@@ -58,6 +66,12 @@ class Adapter:
 
     two_way: ClassVar[bool] = False
     """True: the agent is spoken to over its stdin (`start`, `Send`, `answer`)."""
+
+    names_agent: ClassVar[bool] = False
+    """True: the stream says which agent it is, and `init` waits for that name."""
+
+    brief = Brief()
+    """What `start` tells a two-way agent; set before it is called."""
 
     promises_final_event: ClassVar[bool] = True
     """True: an exit without `RunFinished` is an error, even with code 0."""
@@ -96,8 +110,20 @@ class Adapter:
         return iter(())
 
     def answer(self, interaction_id: str, resolution: str) -> Iterator[Event]:
-        """Tell a two-way agent what was decided on something it asked."""
+        """Tell a two-way agent what was decided on something it asked.
+
+        `resolution` is `approved`, `denied` or `cancelled`.
+        """
         return iter(())
+
+    def cancel(self) -> Iterator[Event]:
+        """Ask a two-way agent to stop, before any signal is sent."""
+        return iter(())
+
+    @classmethod
+    def speaks_two_way(cls, command: Sequence[str]) -> bool:
+        """Is this command spoken to over its stdin? Default: what `two_way` says."""
+        return cls.two_way
 
     @classmethod
     def recognises(cls, event: dict[str, Any]) -> bool:

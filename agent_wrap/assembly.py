@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 from agent_wrap import registry
-from agent_wrap.adapter import Adapter
+from agent_wrap.adapter import Adapter, Brief
 from agent_wrap.clocks import Clocks
 from agent_wrap.dialog import Dialog
 from agent_wrap.echo import Echo
 from agent_wrap.entries import Entry
-from agent_wrap.errors import AdapterError
 from agent_wrap.events import Event
 from agent_wrap.launch import Run
 from agent_wrap.plan import Plan
@@ -21,11 +20,10 @@ from agent_wrap.redact import Redactor
 
 
 class Assembly:
-    """A recorder made for a plan. `broken` is set when the adapter cannot be loaded."""
+    """A recorder made for a plan, and the parts of it that others look at."""
 
     def __init__(self, run: Run, spawned: float) -> None:
         plan = self.plan = run.plan
-        self.broken: AdapterError | None = None
         adapter = self._load()
         settings = plan.settings
         grace = settings.result_grace
@@ -67,15 +65,12 @@ class Assembly:
             self.dialog.cwd = project["source"]
 
     def _load(self) -> Adapter | None:
-        if self.plan.adapter is not None:
-            return self.plan.adapter()
-        if self.plan.entry is None:
+        plan = self.plan
+        if plan.adapter is None:
             return None
-        try:
-            return self.plan.entry.load()()
-        except AdapterError as error:
-            self.broken = error
-            return None
+        adapter = plan.adapter()
+        adapter.brief = Brief(plan.prompt or "", plan.cwd)
+        return adapter
 
     def _chosen(self, name: str, adapter: Adapter) -> None:
         """Take the adapter that the stream's first lines have chosen."""
@@ -87,21 +82,9 @@ class Assembly:
             self.clocks.result_grace = adapter.result_grace
 
     def _plain(self) -> Adapter:
-        try:
-            adapter = registry.find(registry.FALLBACK).load()()
-        except AdapterError as error:
-            self.broken = self.broken or error
-            return _Unread()
+        adapter = registry.find(registry.FALLBACK).load()()
         self._chosen(registry.FALLBACK, adapter)
         return adapter
-
-
-class _Unread(Adapter):
-    """Stands in for adapters that cannot be loaded: the raw stream is kept."""
-
-    def feed(self, event: dict[str, Any]) -> Iterator[Event]:
-        """Say nothing."""
-        return iter(())
 
 
 def pretty_printer(echo: Echo) -> Watcher:

@@ -42,17 +42,35 @@ class Remains:
 
 
 def examine(data: bytes) -> Remains:
-    """Read a dialog's bytes up to the first line that is not a whole entry."""
+    """Read a dialog's bytes up to the first line that is not a whole entry.
+
+    Anybody may have written to the file: what looks like an entry and lacks a field
+    is none.
+    """
     remains = Remains()
     start = 0
     while (end := data.find(b"\n", start)) >= 0:
         found = objects(data[start:end])
-        if not found or found[0].get("type") not in entries.TYPES:
+        if not found or not _is_entry(found[0]):
             break
         _take(remains, found[0])
         start = end + 1
     remains.size = start
     return remains
+
+
+def _is_entry(entry: Entry) -> bool:
+    kind = entry.get("type")
+    if kind == "tool":
+        return all(isinstance(entry.get(k), str) for k in ("tool_id", "name", "status"))
+    if kind == "message":
+        tokens = entry.get("tokens", {})
+        return isinstance(tokens, dict) and all(
+            isinstance(tokens.get(k, 0), int) for k in ("in", "out")
+        )
+    if kind == "init":
+        return isinstance(entry.get("data"), dict)
+    return isinstance(kind, str) and kind in entries.TYPES
 
 
 def _take(remains: Remains, entry: Entry) -> None:
@@ -66,7 +84,7 @@ def _take(remains: Remains, entry: Entry) -> None:
         remains.has_prompt = True
     elif kind == "message":
         remains.messages += 1
-        tokens = entry.get("tokens") or {}
+        tokens = entry.get("tokens", {})
         remains.tokens_in += tokens.get("in", 0)
         remains.tokens_out += tokens.get("out", 0)
     elif kind == "tool":

@@ -40,6 +40,8 @@ def guard(
             os.close(ours)
             process.become_subreaper()
             code = supervise(control)
+        except BaseException as error:  # told here, finished by `rescue`
+            _complain(error)
         finally:  # a forked child never returns into its parent's code
             os._exit(code)
     os.close(control)
@@ -51,6 +53,14 @@ def guard(
     if rescued is not None:
         return rescued
     return code if code >= 0 else 128 - code
+
+
+def _complain(error: BaseException) -> None:
+    line = f"agent-wrap: the supervisor failed: {type(error).__name__}: {error}\n"
+    try:
+        os.write(2, line.encode("utf-8", "backslashreplace"))
+    except OSError:
+        pass
 
 
 def _watch(supervisor: int, control: int) -> int:

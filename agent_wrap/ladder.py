@@ -19,6 +19,7 @@ from agent_wrap import process
 
 TERM_TO_KILL = 0.05
 SECOND_SIGNAL_GRACE = 1.0
+CANCEL_GRACE = 2.0
 PATIENCE = 2.0
 """How long to wait for what SIGKILL has hit: only the kernel can hold it longer."""
 LAST_READ = 0.5
@@ -47,14 +48,19 @@ class Ladder:
         self._drain_grace = drain_grace
         self._drained = drained
 
-    async def end_agent(self) -> None:
-        """End the agent if it lives.
+    async def end_agent(self, cancel: Callable[[], None] | None = None) -> None:
+        """End the agent if it lives; `cancel` asks it by its own protocol first.
 
         A launcher may be gone long before the agent that it started has written its
         last lines, so the grace covers the end of its streams too.
         """
         if self.gone.is_set():
             return
+        if cancel is not None:
+            cancel()
+            patience = min(self._kill_grace / 2, CANCEL_GRACE)
+            if await self._wait(self.gone, time.monotonic() + patience):
+                return
         self._agent.signal_group(signal.SIGTERM)
         end = time.monotonic() + self._kill_grace
         if await self._wait(self.gone, end):

@@ -89,7 +89,7 @@ def _supervise(run: Run, control: int) -> int:
             environment,
             plan.cwd if plan.settings.cwd else "",
             run.mask,
-            stdin=plan.stdin is not None,
+            stdin=plan.stdin is not None or plan.two_way,
             identity=plan.identity,
         )
         run.ledger.agent = agent.pid

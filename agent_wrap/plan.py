@@ -23,10 +23,10 @@ PROMPT_FILE = "prompt.txt"
 class Plan:
     """What will be run and what is known about it before it runs.
 
-    `adapter` is None until it is loaded: at once for a command of an adapter's own
-    program, after the start otherwise. `detected_by` says what chose it (`option`,
-    `program`, `stream`). `written` counts the entries that are on disk before the
-    agent runs; `notes` are to be said on stderr.
+    `adapter` is None when the first lines of the stream are to choose it.
+    `detected_by` says what chose it (`option`, `program`, `stream`). `written` counts
+    the entries that are on disk before the agent runs; `adapted` says that the adapter
+    has brought a given prompt to the agent; `notes` are to be said on stderr.
     """
 
     def __init__(self, settings: Settings) -> None:
@@ -42,8 +42,8 @@ class Plan:
         self.adapter_name = ""
         self.detected_by = ""
         self.adapter: type[Adapter] | None = None
-        self.entry: registry.Entry | None = None
         self.written = 0
+        self.adapted = False
         self.notes: list[str] = []
         self.identity: Identity | None = None
         if settings.user:
@@ -53,9 +53,14 @@ class Plan:
     @property
     def agent_name(self) -> str:
         """What `init` calls the agent; empty where its own stream says so."""
-        if self.adapter_name == registry.PROTOCOL:
+        if self.adapter is not None and self.adapter.names_agent:
             return self.settings.agent
         return self.settings.agent or self.adapter_name
+
+    @property
+    def two_way(self) -> bool:
+        """Is the agent spoken to over its stdin?"""
+        return self.adapter is not None and self.adapter.speaks_two_way(self.command)
 
     @property
     def all_known(self) -> bool:
@@ -72,15 +77,15 @@ def make_plan(settings: Settings) -> Plan:
     """
     plan = Plan(settings)
     if settings.adapter != "auto":
-        plan.entry, plan.detected_by = registry.find(settings.adapter), "option"
+        entry, plan.detected_by = registry.find(settings.adapter), "option"
+    elif (found := registry.by_program(plan.command)) is not None:
+        entry, plan.detected_by = found, "program"
     else:
-        plan.entry = registry.by_program(plan.command)
-        plan.detected_by = "program" if plan.entry else ""
-    if plan.entry is not None:
-        plan.adapter_name = plan.entry.name
-        if registry.program_of(plan.command) in plan.entry.programs:
-            plan.adapter = plan.entry.load()
-            _adapt(plan, plan.adapter)
+        return plan
+    plan.adapter_name = entry.name
+    plan.adapter = entry.load()
+    if registry.program_of(plan.command) in plan.adapter.programs:
+        _adapt(plan, plan.adapter)
     return plan
 
 
@@ -98,8 +103,9 @@ def _adapt(plan: Plan, adapter: type[Adapter]) -> None:
         return
     plan.command = prepared.command
     plan.environment.update(prepared.environment)
-    if wanted is not None:
+    if wanted is not None and not plan.two_way:
         plan.stdin = prepared.stdin
+        plan.adapted = prepared.stdin is not None or wanted in prepared.command
     if prepared.added:
         plan.notes.append(f"added for {plan.adapter_name}: {', '.join(prepared.added)}")
 
@@ -119,7 +125,7 @@ def deliver_prompt(plan: Plan, archive: Archive) -> None:
         plan.command = [word.replace("{prompt_file}", path) for word in plan.command]
     elif via == "stdin":
         plan.stdin = prompt.encode("utf-8", "replace")
-    elif via == "auto" and (plan.adapter is None or plan.settings.no_adapt):
+    elif via == "auto" and not (plan.adapted or plan.two_way):
         plan.notes.append(
             "the prompt is only recorded: put {prompt} or {prompt_file} into the "
             "command, or use --prompt-via stdin"

@@ -89,6 +89,16 @@ class Reader:
             self.adapter = self._detection.fallback()
             yield from self._release()
 
+    def answer(self, interaction_id: str, resolution: str) -> Iterator[Event]:
+        """Give what the adapter makes of a decision on something the agent asked."""
+        if (adapter := self.adapter) is not None:
+            yield from self._guarded(lambda: adapter.answer(interaction_id, resolution))
+
+    def cancel(self) -> Iterator[Event]:
+        """Give what asks a two-way agent to stop."""
+        if self.adapter is not None:
+            yield from self._guarded(self.adapter.cancel)
+
     def pause(self) -> Iterator[Event]:
         """Give what the adapter holds only for a nicer grouping."""
         if self.adapter is not None:

@@ -81,6 +81,14 @@ class Recorder:
         self._record(self.reader.settle())
         self._record(self.reader.pause())
 
+    def answer(self, interaction_id: str, resolution: str) -> None:
+        """Record what a decision on something the agent asked leads to."""
+        self._record(self.reader.answer(interaction_id, resolution))
+
+    def cancel(self) -> None:
+        """Record what asking the agent to stop leads to."""
+        self._record(self.reader.cancel())
+
     def close(self) -> None:
         """Record what the end of the streams brings."""
         self._feed(self._stdout.close())

@@ -28,8 +28,8 @@ GROUP = "agent_wrap.adapters"
 FALLBACK = "plain"
 """The adapter for a stream that no other one recognises."""
 
-PROTOCOL = "dialog"
-"""The adapter for agents that print dialog entries, and so say who they are."""
+ACP = "acp"
+"""The adapter for every agent that is started to speak the Agent Client Protocol."""
 
 _RUNNERS: dict[str, tuple[int, str]] = {
     "env": (0, "-u --unset -C --chdir -S"),
@@ -137,7 +137,12 @@ def program_of(command: Sequence[str]) -> str:
 def by_program(command: Sequence[str]) -> Entry | None:
     """Give the adapter that names the command's program, or None."""
     program = program_of(command)
-    for entry in known().values():
+    entries = known()
+    if program.endswith("-acp") or {"acp", "--acp", "--experimental-acp"} & set(
+        command
+    ):
+        return entries.get(ACP)
+    for entry in entries.values():
         if program and program in entry.programs:
             return entry
     return None

@@ -48,6 +48,7 @@ class Settings:
     max_tokens: int | None = None
     max_cost: float | None = None
     max_line_bytes: int = 64 * 1024 * 1024
+    permissions: str = "deny"
     echo: str = "auto"
     user: str = ""
     no_adapt: bool = False
@@ -235,6 +236,12 @@ OPTIONS: tuple[Option, ...] = (
         "N",
         count,
         "longer lines are kept raw, skipped and counted (64 MiB)",
+    ),
+    Option(
+        "permissions",
+        "WHAT",
+        one_of("allow", "deny", "fail"),
+        "what two-way agents are told when they ask: allow, deny, fail (ends the run)",
     ),
     Option(
         "echo",

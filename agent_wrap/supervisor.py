@@ -15,6 +15,7 @@ from dataclasses import replace
 from typing import Any
 
 import anyio
+from anyio.abc import TaskGroup
 
 from agent_wrap import assembly, first_lines, process
 from agent_wrap.cgroup import MemoryEvents
@@ -27,8 +28,9 @@ from agent_wrap.ladder import Ladder
 from agent_wrap.launch import Run, say
 from agent_wrap.outcome import Cause, Ending, Outcome, decide
 from agent_wrap.resources import Sampler
-from agent_wrap.streams import CHUNK, Streams
+from agent_wrap.streams import Streams
 from agent_wrap.summary import Measured, build
+from agent_wrap.talk import Talk
 from agent_wrap.writer import SUMMARY
 
 TICK = 0.25
@@ -69,6 +71,7 @@ class Supervisor:
         self._ending: Ending | None = None
         self._final: RunFinished | None = None
         self._ladder: Ladder | None = None
+        self._talk: Talk | None = None
         self._outcome: Outcome | None = None
 
     def run(self) -> int:
@@ -95,9 +98,9 @@ class Supervisor:
             tasks.cancel_scope.cancel()
 
     async def _watch(
-        self, agent: process.Agent, streams: Streams, tasks: anyio.abc.TaskGroup
+        self, agent: process.Agent, streams: Streams, tasks: TaskGroup
     ) -> None:
-        settings = self.settings
+        settings, plan = self.settings, self.plan
         ladder = self._ladder = Ladder(
             agent,
             self._reap,
@@ -108,16 +111,13 @@ class Supervisor:
         tasks.start_soon(self._reap_children)
         streams.follow(agent.stdout, self.recorder.feed, self._show(streams))
         streams.follow(agent.stderr, self.recorder.feed_stderr, Echo(2))
-        if agent.stdin >= 0:
-            tasks.start_soon(self._write_stdin, agent.stdin)
+        talk = self._begin_talk(agent, tasks)
         self._add_watchers(streams)
         self.recorder.start()
         tasks.start_soon(self._keep_time, streams)
-        if self.parts.broken is not None:
-            self._end(Cause.INTERNAL, detail=str(self.parts.broken))
         await self._ended.wait()
         with anyio.CancelScope(shield=True):
-            await ladder.end_agent()
+            await ladder.end_agent(self._cancel if talk and plan.two_way else None)
             if self._ending is not None and self._ending.cause is Cause.EXITED:
                 await ladder.drain()
             await ladder.sweep()
@@ -170,17 +170,29 @@ class Supervisor:
             streams.add_echo(sink)
             watchers.append(assembly.event_sender(sink, self.recorder.redactor))
 
-    async def _write_stdin(self, fd: int) -> None:
-        data = self.plan.stdin or b""
-        os.set_blocking(fd, False)
-        try:
-            while data:
-                await anyio.wait_writable(fd)
-                data = data[os.write(fd, data[:CHUNK]) :]
-        except OSError:  # the agent does not read its stdin
-            pass
-        finally:
-            os.close(fd)
+    def _begin_talk(self, agent: process.Agent, tasks: TaskGroup) -> Talk | None:
+        """Take the agent's stdin in hand, if it has one of ours."""
+        if agent.stdin < 0:
+            return None
+        talk = Talk(
+            agent.stdin,
+            two_way=self.plan.two_way,
+            policy=self.settings.permissions,
+            answer=self.recorder.answer,
+            fail=lambda what: self._end(Cause.PERMISSION, detail=what),
+        )
+        if self.plan.stdin is not None:
+            talk.send(self.plan.stdin)
+        self.recorder.watchers.append(talk.watch)
+        tasks.start_soon(talk.run)
+        self._talk = talk
+        return talk
+
+    def _cancel(self) -> None:
+        """Ask a two-way agent to stop, and end its input."""
+        self.recorder.cancel()
+        if self._talk is not None:
+            self._talk.close()
 
     async def _listen_to_guardian(self) -> None:
         os.set_blocking(self._control, False)

@@ -217,7 +217,7 @@ def replay_recording(
         chunk=chunk,
         prompt=prompt,
         model=make.model_from(command) if command else "",
-        agent=agent,
+        agent="" if make.names_agent else agent,
     )
 
 

@@ -8,7 +8,6 @@ their environment.
 from __future__ import annotations
 
 import os
-import random
 import shutil
 import signal
 import subprocess
@@ -24,6 +23,7 @@ import agent_wrap
 from agent_wrap import process
 
 from .harness import WRAPPER, Run, child, wait_for
+from .killing import end_all, having, new_mark
 
 KINDS = ("group", "session", "daemon", "bare", "holder", "chain", "many")
 LASTING = "group,session,daemon,bare,holder"
@@ -34,33 +34,12 @@ WHOLE = bool(os.environ.get("AGENT_WRAP_KILLS"))
 """The whole matrix, kind by kind, rather than all kinds at once."""
 
 
-def new_mark() -> str:
-    """Give a word that nobody else has: as a duration, `sleep` takes it."""
-    return f"9{random.randrange(10**8, 10**9)}.5"
-
-
-def having(mark: str) -> dict[int, str]:
-    """Give the living processes that have a word among their arguments."""
-    found = {}
-    for entry in os.scandir("/proc"):
-        if not entry.name.isdigit():
-            continue
-        try:  # a zombie has no arguments
-            words = Path(entry.path, "cmdline").read_bytes().split(b"\0")
-        except OSError:
-            continue
-        if mark.encode() in words:
-            found[int(entry.name)] = b" ".join(words).decode()
-    return found
-
-
 @pytest.fixture
 def mark() -> Iterator[str]:
     """A word for the run's processes; none of them outlives the test."""
     mark = new_mark()
     yield mark
-    for pid in having(mark):
-        os.kill(pid, signal.SIGKILL)
+    end_all(mark)
 
 
 Act = Callable[[Run], object]
@@ -203,8 +182,7 @@ def test_bystanders_are_left_alone(tmp_path: Path, mark: str) -> None:
             leave(tmp_path, mark, LASTING, WAYS[name])
             assert having(bystander) == before, name
     finally:
-        for pid in having(bystander):
-            os.kill(pid, signal.SIGKILL)
+        end_all(bystander)
         for other in others:
             other.wait()
 

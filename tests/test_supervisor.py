@@ -135,7 +135,7 @@ def test_limits_of_time(tmp_path: Path) -> None:
     done = run_all(
         tmp_path,
         {
-            "wall": (scripted("init", "tool=t1", HANG), (*quick, "--timeout", "0.7")),
+            "wall": (scripted("init", "tool=t1", HANG), (*quick, "--timeout", "1.2")),
             "first": (scripted("tick=20"), (*quick, "--first-output-timeout", "0.5")),
             "idle": (
                 scripted("init", "text=Hi", "tick=20"),
@@ -152,7 +152,7 @@ def test_limits_of_time(tmp_path: Path) -> None:
         },
     )
     assert outcome(done["wall"]) == ("timeout", 124, "timeout")
-    assert "0.7 s" in done["wall"].complete["message"]
+    assert "1.2 s" in done["wall"].complete["message"]
     tool = done["wall"].entries[-2]
     assert (tool["status"], tool["tool_id"]) == ("error", "t1")
     assert "timed out" in tool["error"]
@@ -167,8 +167,8 @@ def test_limits_of_time(tmp_path: Path) -> None:
 
 def test_clocks_that_must_stand_still(tmp_path: Path) -> None:
     # Generous: the start of an interpreter on a busy machine counts as idle, too.
-    idle = (*CLAUDE, "--idle-timeout", "1")
-    tool = ("init", "tool=t1", "sleep=1.5", "done=t1", "text=Hi", "result")
+    idle = (*CLAUDE, "--idle-timeout", "1.2")
+    tool = ("init", "tool=t1", "sleep=1.6", "done=t1", "text=Hi", "result")
     steady = ("init", *("text=on", "sleep=0.4") * 4, "result")
     done = run_all(
         tmp_path,
@@ -190,7 +190,7 @@ def test_an_agent_that_hangs_after_its_end_has_succeeded(tmp_path: Path) -> None
         tmp_path,
         {
             "result grace": (scripted(*GOOD, HANG), (*CLAUDE, "--result-grace", "0.3")),
-            "wall clock": (scripted(*GOOD, HANG), (*CLAUDE, "--timeout", "0.8")),
+            "wall clock": (scripted(*GOOD, HANG), (*CLAUDE, "--timeout", "1.5")),
             "bad end": (
                 scripted("init", "error=no", HANG),
                 (*CLAUDE, "--result-grace", "0.3"),
@@ -215,7 +215,7 @@ def test_what_comes_after_a_limit_is_kept_and_decides_nothing(tmp_path: Path) ->
         tmp_path,
         scripted("flush=last words", "init", "text=Hi", HANG),
         *CLAUDE,
-        *("--timeout", "0.6"),
+        *("--timeout", "1.2"),
     )
     assert outcome(done) == ("timeout", 124, "timeout")
     assert done.messages == ["Hi", "last words"]

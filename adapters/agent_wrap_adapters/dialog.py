@@ -47,6 +47,7 @@ _TOKENS = {"in": _COUNT, "out": _COUNT}
 class Dialog(Adapter):
     """Reads the dialog protocol from stdout."""
 
+    names_agent = True
     gives = "whatever the agent writes: all that the dialog protocol has"
 
     def __init__(self) -> None:

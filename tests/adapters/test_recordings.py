@@ -6,32 +6,37 @@ from pathlib import Path
 
 import pytest
 
-from agent_wrap import Adapter, validate
+from agent_wrap import registry, validate
+from agent_wrap.reader import Detection
 from agent_wrap.testing import (
     CHUNKS,
     Recording,
     check_golden,
     find_orphans,
     find_recordings,
+    replay,
     replay_recording,
 )
-from agent_wrap_adapters.claude_code import ClaudeCode
-from agent_wrap_adapters.codex import Codex
 
 ROOT = Path(__file__).parent.parent / "recordings"
-ADAPTERS: dict[str, type[Adapter]] = {"claude-code": ClaudeCode, "codex": Codex}
+KNOWN = registry.known()
 RECORDINGS = find_recordings(ROOT)
 
 
 def agent_of(recording: Recording) -> str:
-    """Give `claude-code` for `claude-code-2.1.332/tool_ok`."""
-    return recording.name.split("/")[0].rpartition("-")[0]
+    """Give the adapter of a recording: what its folder's name begins with.
+
+    `meta.json` names it where the folder does not.
+    """
+    folder = recording.name.split("/")[0]
+    fitting = [name for name in KNOWN if folder.startswith(f"{name}-")]
+    return str(recording.meta.get("adapter") or max(fitting, key=len, default=folder))
 
 
 @pytest.mark.parametrize("recording", RECORDINGS, ids=lambda r: r.name)
 def test_golden(recording: Recording, update_golden: bool) -> None:
     agent = agent_of(recording)
-    whole = replay_recording(recording, ADAPTERS[agent], agent=agent)
+    whole = replay_recording(recording, KNOWN[agent].load(), agent=agent)
     check_golden(recording, whole.lines, update=update_golden)
     assert not whole.failures
     assert not whole.unknown_types
@@ -43,7 +48,9 @@ def test_golden(recording: Recording, update_golden: bool) -> None:
 @pytest.mark.parametrize("recording", RECORDINGS, ids=lambda r: r.name)
 def test_chunks(recording: Recording, chunk: int) -> None:
     agent = agent_of(recording)
-    replayed = replay_recording(recording, ADAPTERS[agent], agent=agent, chunk=chunk)
+    replayed = replay_recording(
+        recording, KNOWN[agent].load(), agent=agent, chunk=chunk
+    )
     check_golden(recording, replayed.lines)
 
 
@@ -51,7 +58,13 @@ def test_no_orphans() -> None:
     assert find_orphans(ROOT) == []
 
 
-def test_all_recordings_are_here() -> None:
-    agents = {agent_of(recording) for recording in RECORDINGS}
-    assert agents == set(ADAPTERS)
-    assert len(RECORDINGS) == 85
+@pytest.mark.parametrize("recording", RECORDINGS, ids=lambda r: r.name)
+def test_the_stream_alone_tells_the_adapter(recording: Recording) -> None:
+    """Detection by the first lines finds the right one, or says `plain`."""
+    found: list[str] = []
+    detection = Detection(
+        registry.recogniser(lambda name, adapter: found.append(name)),
+        KNOWN[registry.FALLBACK].load(),
+    )
+    replay(recording.stream, None, detection=detection)
+    assert found in ([agent_of(recording)], [])

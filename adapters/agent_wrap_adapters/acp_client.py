@@ -1,0 +1,259 @@
+"""The client's side of ACP: requests, answers, and what updates say."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from agent_wrap import Brief
+from agent_wrap.events import (
+    ApprovalAsked,
+    Event,
+    InteractionResolved,
+    Message,
+    Notice,
+    RunFinished,
+    Send,
+    SessionStarted,
+    TextDelta,
+    Thinking,
+    ThinkingDelta,
+    TodoItem,
+    TodoUpdated,
+    TurnStarted,
+    Unknown,
+    Usage,
+)
+from agent_wrap.shapes import get_count, get_dict, get_dicts, get_text
+from agent_wrap_adapters.acp_tools import Tools
+
+INITIALIZE, NEW_SESSION, PROMPT = range(3)
+_NOT_OFFERED = {"code": -32601, "message": "not offered by this client"}
+_KINDS = {"approved": ("allow_once", "allow_always"), "denied": ("reject_once",)}
+_SILENT = frozenset(
+    {
+        "available_commands_update",
+        "config_option_update",
+        "current_mode_update",
+        "session_info_update",
+        "usage_update",
+        "user_message_chunk",
+    }
+)
+_LAST_STEP_ONLY = frozenset({"OpenCode"})
+"""Agents whose usage is that of their last answer alone (measured)."""
+
+_SPOKEN_NOTICES = ("Info: ", "Error: ")
+"""How an agent without usage prints its own notices, as if the model spoke."""
+
+
+class Client:
+    """One session with an agent."""
+
+    def __init__(self) -> None:
+        self._tools = Tools()
+        self._prompt = self._cwd = self._session = ""
+        self._agent: dict[str, Any] = {}
+        self._kind = self._message_id = ""
+        self._pieces: list[str] = []
+        self._turns = 0
+        self._in_turn = False
+        self._error = ""
+        self._options: dict[str, list[dict[str, Any]]] = {}
+        self._ids: dict[str, Any] = {}
+
+    def start(self, brief: Brief) -> Iterator[Event]:
+        """Begin: what we offer is nothing but to be talked to."""
+        self._prompt, self._cwd = brief.prompt, brief.cwd
+        offered = {"fs": {"readTextFile": False, "writeTextFile": False}}
+        params = {
+            "protocolVersion": 1,
+            "clientCapabilities": {**offered, "terminal": False},
+            "clientInfo": {"name": "agent-wrap", "version": "1"},
+        }
+        yield _request(INITIALIZE, "initialize", params)
+
+    def feed(self, event: dict[str, Any]) -> Iterator[Event]:
+        """Read an answer to us, a request to us, or a notification."""
+        method = get_text(event, "method")
+        if method == "session/update":
+            yield from self._update(get_dict(get_dict(event, "params"), "update"))
+        elif method == "session/request_permission":
+            yield from self._permission(event.get("id"), get_dict(event, "params"))
+        elif method and "id" in event:  # file and terminal methods: not offered
+            yield _send({"id": event["id"], "error": _NOT_OFFERED})
+        elif method:
+            yield Unknown(method)
+        elif "error" in event:
+            error = get_dict(event, "error")
+            yield from self._finish(False, get_text(error, "message"), "error")
+        elif "result" in event:
+            yield from self._answered(event.get("id"), get_dict(event, "result"))
+        else:
+            yield Unknown("message")
+
+    def flush(self) -> Iterator[Event]:
+        """Give the text that has been collected, as one message."""
+        text, self._pieces = "".join(self._pieces), []
+        if text:
+            kind = Thinking if self._kind == "agent_thought_chunk" else Message
+            yield kind(text, self._message_id)
+        self._kind = ""
+
+    def answer(self, interaction_id: str, resolution: str) -> Iterator[Event]:
+        """Choose an option by its kind: the ids differ from agent to agent."""
+        options = self._options.pop(interaction_id, None)
+        if options is None:
+            return
+        wanted = _KINDS.get(resolution, ())
+        chosen = next((o for o in options if o.get("kind") in wanted), None)
+        outcome: dict[str, Any] = {"outcome": "cancelled"}
+        if chosen is not None:
+            outcome = {"outcome": "selected", "optionId": chosen.get("optionId")}
+        request_id = self._ids.pop(interaction_id)
+        yield _send({"id": request_id, "result": {"outcome": outcome}})
+        said = resolution if resolution in _KINDS else "cancelled"
+        yield InteractionResolved(interaction_id, said)  # type: ignore[arg-type]  # one of the three words
+
+    def cancel(self) -> Iterator[Event]:
+        """Cancel what is asked and the prompt."""
+        for interaction_id in list(self._options):
+            yield from self.answer(interaction_id, "cancelled")
+        if self._session:
+            params = {"sessionId": self._session}
+            yield _send({"method": "session/cancel", "params": params})
+
+    def _answered(self, request: Any, result: dict[str, Any]) -> Iterator[Event]:
+        if request == INITIALIZE:
+            self._agent = get_dict(result, "agentInfo")
+            yield self._started("")
+            params: dict[str, Any] = {"cwd": self._cwd, "mcpServers": []}
+            yield _request(NEW_SESSION, "session/new", params)
+        elif request == NEW_SESSION:
+            self._session = get_text(result, "sessionId")
+            yield self._started(_model(result))
+            prompt = [{"type": "text", "text": self._prompt}]
+            params = {"sessionId": self._session, "prompt": prompt}
+            yield _request(PROMPT, "session/prompt", params)
+        elif request == PROMPT:
+            yield from self._prompted(result)
+
+    def _started(self, model: str) -> SessionStarted:
+        name, version = (get_text(self._agent, key) for key in ("name", "version"))
+        return SessionStarted(
+            self._session, model=model, agent=name, agent_version=version
+        )
+
+    def _prompted(self, result: dict[str, Any]) -> Iterator[Event]:
+        reason = get_text(result, "stopReason")
+        usage = get_dict(result, "usage")
+        if usage:
+            yield from self._usage(usage)
+        if reason != "end_turn":
+            yield from self._finish(False, f"stopped: {reason or 'unknown'}", reason)
+        elif self._error and not usage:
+            yield from self._finish(False, self._error, "error")
+        else:
+            yield from self._finish(True, "", reason)
+
+    def _finish(self, ok: bool, message: str, reason: str) -> Iterator[Event]:
+        yield from self.flush()
+        yield from self._tools.abandon()
+        yield RunFinished(ok, message, reason)
+
+    def _usage(self, usage: dict[str, Any]) -> Iterator[Event]:
+        """Read tokens; some count what came from the cache as input, some do not."""
+        read = get_count(usage, "inputTokens")
+        written = get_count(usage, "outputTokens")
+        cached = get_count(usage, "cachedReadTokens")
+        thought = get_count(usage, "thoughtTokens")
+        total = get_count(usage, "totalTokens")
+        if read + written + thought == total or read + written == total:
+            read = max(read - cached, 0)
+        if read + cached + written + thought == total:
+            written += thought
+        last_only = get_text(self._agent, "name") in _LAST_STEP_ONLY
+        if last_only:
+            yield Notice("tokens: this agent reports those of its last answer only")
+        yield Usage(
+            input=read,
+            cached=cached,
+            cache_written=get_count(usage, "cachedWriteTokens"),
+            output=written,
+            reasoning=thought,
+            message_id=f"answer-{self._turns}",
+            scope="message" if last_only else "total",
+        )
+
+    def _permission(self, request: Any, params: dict[str, Any]) -> Iterator[Event]:
+        yield from self.flush()
+        call = get_dict(params, "toolCall")
+        yield from self._begin_turn()
+        yield from self._tools.ask(call)
+        interaction_id = f"permission-{json.dumps(request)}"
+        self._options[interaction_id] = get_dicts(params, "options")
+        self._ids[interaction_id] = request
+        name, args = self._tools.describe(get_text(call, "toolCallId"))
+        yield ApprovalAsked(interaction_id, name, args, get_text(call, "toolCallId"))
+
+    def _update(self, update: dict[str, Any]) -> Iterator[Event]:
+        kind = get_text(update, "sessionUpdate")
+        if kind in ("agent_message_chunk", "agent_thought_chunk"):
+            yield from self._chunk(kind, update)
+        elif kind in ("tool_call", "tool_call_update"):
+            yield from self.flush()
+            if kind == "tool_call":
+                yield from self._begin_turn()
+            yield from self._tools.update(update)
+            # What comes after a tool's result is another answer of the model.
+            if get_text(update, "status") in ("completed", "failed"):
+                self._in_turn = False
+        elif kind == "plan":
+            yield TodoUpdated(tuple(map(_todo, get_dicts(update, "entries"))))
+        elif kind not in _SILENT:
+            yield Unknown(f"session/update/{kind}")
+
+    def _chunk(self, kind: str, update: dict[str, Any]) -> Iterator[Event]:
+        text = get_text(get_dict(update, "content"), "text")
+        message_id = get_text(update, "messageId")
+        if kind != self._kind or message_id != self._message_id:
+            yield from self.flush()
+        if not text:
+            return
+        if text.startswith(_SPOKEN_NOTICES) and not self._pieces and not message_id:
+            self._error = text if text.startswith("Error: ") else self._error
+            yield Notice(text)
+            return
+        yield from self._begin_turn()
+        self._kind, self._message_id = kind, message_id
+        self._pieces.append(text)
+        thought = kind == "agent_thought_chunk"
+        yield (ThinkingDelta if thought else TextDelta)(text, message_id)
+
+    def _begin_turn(self) -> Iterator[Event]:
+        if not self._in_turn:
+            self._in_turn = True
+            self._turns += 1
+            yield TurnStarted(f"answer-{self._turns}")
+
+
+def _send(message: dict[str, Any]) -> Send:
+    return Send(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
+
+
+def _request(number: int, method: str, params: dict[str, Any]) -> Send:
+    return _send({"id": number, "method": method, "params": params})
+
+
+def _model(result: dict[str, Any]) -> str:
+    for option in get_dicts(result, "configOptions"):
+        if option.get("id") == "model":
+            return get_text(option, "currentValue")
+    return get_text(get_dict(result, "models"), "currentModelId")
+
+
+def _todo(entry: dict[str, Any]) -> TodoItem:
+    status = get_text(entry, "status")
+    known = status if status in ("in_progress", "completed") else "pending"
+    return TodoItem(get_text(entry, "content"), known)  # type: ignore[arg-type]  # one of the three words

@@ -1,0 +1,104 @@
+"""The agent's standard input: the prompt, and what a two-way agent is told.
+
+What the adapter wants sent goes out in order, and never blocks the reading of what
+the agent says meanwhile. Permissions are answered by the policy of the run.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Callable
+
+import anyio
+
+from agent_wrap.entries import Entry
+from agent_wrap.events import (
+    ApprovalAsked,
+    ElicitationAsked,
+    Event,
+    QuestionAsked,
+    RunFinished,
+    Send,
+)
+
+CHUNK = 1 << 16
+_RESOLUTIONS = {"allow": "approved", "deny": "denied"}
+
+
+class Talk:
+    """Our side of the conversation over one descriptor.
+
+    `answer(id, resolution)` asks the adapter to answer; `fail(what)` ends the run.
+    """
+
+    def __init__(
+        self,
+        fd: int,
+        *,
+        two_way: bool,
+        policy: str,
+        answer: Callable[[str, str], None],
+        fail: Callable[[str], None],
+    ) -> None:
+        self._fd = fd
+        self._two_way = two_way
+        self._policy = policy
+        self._answer = answer
+        self._fail = fail
+        self._waiting: deque[bytes] = deque()
+        self._asked: deque[Event] = deque()
+        self._closing = not two_way
+        self._news = anyio.Event()
+
+    def send(self, data: bytes) -> None:
+        """Send bytes to the agent, after all that was sent before."""
+        self._waiting.append(data)
+        self._news.set()
+
+    def close(self) -> None:
+        """End the agent's input once all has been sent."""
+        self._closing = True
+        self._news.set()
+
+    def watch(self, event: Event | None, new: list[Entry]) -> None:
+        """Take note of what an event asks of us (a recorder's watcher)."""
+        if isinstance(event, Send):
+            self.send(event.data)
+        elif isinstance(event, ApprovalAsked | QuestionAsked | ElicitationAsked):
+            self._asked.append(event)
+            self._news.set()
+        elif isinstance(event, RunFinished):
+            self.close()
+
+    async def run(self) -> None:
+        """Send and answer until the input is closed or the agent reads no more."""
+        os.set_blocking(self._fd, False)
+        try:
+            while True:
+                self._news = anyio.Event()
+                while self._asked:
+                    self._decide(self._asked.popleft())
+                while self._waiting:
+                    await self._write(self._waiting.popleft())
+                if self._closing and not self._asked:
+                    return
+                await self._news.wait()
+        except OSError:  # the agent does not read its stdin
+            pass
+        finally:
+            os.close(self._fd)
+
+    async def _write(self, data: bytes) -> None:
+        while data:
+            await anyio.wait_writable(self._fd)
+            data = data[os.write(self._fd, data[:CHUNK]) :]
+
+    def _decide(self, event: Event) -> None:
+        if isinstance(event, ApprovalAsked):
+            if self._policy == "fail":
+                self._fail(event.tool_name)
+            else:
+                self._answer(event.id, _RESOLUTIONS[self._policy])
+        elif isinstance(event, QuestionAsked | ElicitationAsked):
+            self._answer(event.id, "cancelled")  # nobody is there to answer
