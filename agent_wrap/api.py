@@ -92,15 +92,16 @@ def run(
     not started; a command that cannot be executed is a result with code 126 or 127.
     """
     call = _Call(command, env, options)
-    process = subprocess.Popen(
-        call.argv, stdin=subprocess.PIPE, env=call.environment, **call.outputs
-    )
-    try:
-        _, said = process.communicate(call.stdin)
-    except BaseException:
-        process.terminate()
-        process.wait()
-        raise
+    words = [*call.program, *call.arguments]
+    with subprocess.Popen(
+        words, stdin=subprocess.PIPE, env=call.environment, **call.outputs
+    ) as process:
+        try:
+            _, said = process.communicate(call.stdin)
+        except BaseException:
+            process.terminate()
+            process.wait()
+            raise
     return call.result(process.returncode, said or b"")
 
 
@@ -161,7 +162,7 @@ async def open_run(
     ours, theirs = os.pipe()
     try:
         process = await anyio.open_process(
-            [*call.argv[:3], "--events-fd", str(theirs), *call.argv[3:]],
+            [*call.program, "--events-fd", str(theirs), *call.arguments],
             stdin=subprocess.PIPE,
             env=call.environment,
             pass_fds=(theirs,),
@@ -259,7 +260,9 @@ class _Call:
         self.settings: Settings = read([*flags, "--", *command], self.environment)
         if prompt is not None:
             flags += ["--prompt-file", "-"]
-        self.argv = [sys.executable, "-m", "agent_wrap", *flags, "--", *command]
+        # -P: the caller's folder is not searched for modules.
+        self.program = [sys.executable, "-P", "-m", "agent_wrap"]
+        self.arguments = [*flags, "--", *command]
         quiet = given["echo"] == "none"
         self.outputs: dict[str, Any] = {
             "stdout": subprocess.DEVNULL if quiet else None,

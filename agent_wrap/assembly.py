@@ -12,11 +12,11 @@ from agent_wrap.dialog import Dialog
 from agent_wrap.echo import Echo
 from agent_wrap.entries import Entry
 from agent_wrap.events import Event
-from agent_wrap.launch import Run
 from agent_wrap.plan import Plan
 from agent_wrap.reader import Detection, Reader
 from agent_wrap.recorder import Recorder, Watcher
 from agent_wrap.redact import Redactor
+from agent_wrap.running import Run
 
 
 class Assembly:
@@ -42,7 +42,7 @@ class Assembly:
             agent=plan.agent_name,
             adapter=plan.adapter_name,
             prompt=plan.prompt,
-            task_may_come=bool(settings.daemon_socket),
+            waits=bool(settings.daemon_socket) and not (settings.task and settings.cwd),
             written=plan.written,
         )
         detection = Detection(registry.recogniser(self._chosen), self._plain)
@@ -63,6 +63,9 @@ class Assembly:
             self.dialog.task = str(project["id"])
         if isinstance(project.get("source"), str) and not settings.cwd:
             self.dialog.cwd = project["source"]
+        self.dialog.waits = False
+        if self.dialog.all_known:
+            self.recorder.begin()
 
     def _load(self) -> Adapter | None:
         plan = self.plan

@@ -64,7 +64,10 @@ def main(argv: Sequence[str] | None = None, *, mask: set[int] | None = None) -> 
         _open_missing_files()
         if mask is not None and "--" not in words:
             process.set_mask(mask)
-        return _dispatch(words, started, mask)
+        code = _dispatch(words, started, mask)
+        if sys.stdout is not None:  # None: it was closed when we started
+            sys.stdout.flush()
+        return code
     except AgentWrapError as error:
         _complain(str(error))
         return error.exit_code
@@ -86,13 +89,11 @@ def _dispatch(words: list[str], started: float, mask: set[int] | None) -> int:
     if first in COMMANDS:
         from importlib import import_module
 
-        code = import_module(f"agent_wrap.commands.{first}").main(words[1:])
-        sys.stdout.flush()
-        return int(code)
-    if not first:
+        return int(import_module(f"agent_wrap.commands.{first}").main(words[1:]))
+    if not first and not os.environ.get("AGENT_WRAP_CONFIG"):
         print(usage(), end="", file=sys.stderr)
         return 2
-    if not first.startswith("-"):
+    if first and not first.startswith("-"):
         _complain(
             f"no subcommand {first!r}. To run an agent, put its command after --: "
             f"agent-wrap -- {' '.join(words)}"

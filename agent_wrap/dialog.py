@@ -26,7 +26,7 @@ from agent_wrap.events import (
     ToolStarted,
 )
 from agent_wrap.jsonvalue import clean, clean_text, too_deep
-from agent_wrap.limits import Budget, Kind
+from agent_wrap.limits import LONGEST_NAME, Budget, Kind
 
 State = Literal["NEW", "OPEN", "COMPLETE"]
 
@@ -47,9 +47,9 @@ class Dialog:
 
     `prompt` None means that it is not known yet: it is taken from the stream, or
     written empty before the first entry that has to follow it. `adapter` stands for
-    the agent's name where nobody tells it. `task_may_come`: somebody was asked for
-    the task. `written` is how many of init and prompt are on disk already. Every
-    method that gives entries takes `now`, the moment in Unix seconds.
+    the agent's name where nobody tells it. `waits`: somebody was asked for the task
+    or the folder and may still answer. `written` is how many of init and prompt are
+    on disk already. Methods that give entries take `now`, in Unix seconds.
     """
 
     def __init__(
@@ -61,7 +61,7 @@ class Dialog:
         agent: str = "",
         adapter: str = "",
         prompt: str | None = None,
-        task_may_come: bool = False,
+        waits: bool = False,
         written: int = 0,
     ) -> None:
         self.task = task
@@ -69,7 +69,7 @@ class Dialog:
         self.model = model
         self.agent = agent
         self.adapter = adapter
-        self.task_may_come = task_may_come
+        self.waits = waits
         self.account = Account()
         self.budget = Budget()
         self.state: State = "OPEN" if written else "NEW"
@@ -96,7 +96,12 @@ class Dialog:
     @property
     def tools_open(self) -> int:
         """How many tools wait for their result."""
-        return len(self._open)
+        return self.budget.open_tools
+
+    @property
+    def all_known(self) -> bool:
+        """Is there nothing left to wait for before `init`?"""
+        return bool(self.model and self.agent and not self.waits)
 
     def begin(self, now: float) -> list[Entry]:
         """Write `init` with what is known by now, and the prompt if it is known."""
@@ -153,6 +158,7 @@ class Dialog:
             out.append(self._result(tool, unfinished, ok=False, now=now))
             self.tools_closed += 1
         self._open.clear()
+        self.budget.open_tools = 0
         tokens = self.account.tokens
         last = entries.complete(
             self._next_seq(),
@@ -183,11 +189,13 @@ class Dialog:
             elif kind == "tool":
                 tool = OpenTool(entry["tool_id"], entry["tool_id"], entry["name"])
                 self._open.setdefault(entry["tool_id"], deque()).appendleft(tool)
+                self.budget.open_tools += 1
 
     def _forget(self, entry_id: str) -> None:
         """Forget a tool whose start nobody will see: its result has no place."""
         for native_id, same_id in list(self._open.items()):
             kept = deque(tool for tool in same_id if tool.entry_id != entry_id)
+            self.budget.open_tools -= len(same_id) - len(kept)
             if kept:
                 self._open[native_id] = kept
             else:
@@ -223,8 +231,7 @@ class Dialog:
         self.model = self.model or event.model
         self.agent = self.agent or event.agent
         self.task = self.task or event.task
-        task_told = self.task or not self.task_may_come
-        return self.begin(now) if task_told and self.model and self.agent else []
+        return self.begin(now) if self.all_known else []
 
     def _prompt_told(self, event: Prompt, now: float) -> list[Entry]:
         # Only the first one is the prompt; later ones answer the agent.
@@ -254,8 +261,10 @@ class Dialog:
         name = clean_text(event.name) or "tool"
         if event.parent and event.parent in self._names:
             name = f"{self._names[event.parent]}/{name}"
+        name = name[:LONGEST_NAME]  # here: start and result must have the same
         tool = OpenTool(event.id, self._unique_id(event.id), name)
         self._open.setdefault(event.id, deque()).append(tool)
+        self.budget.open_tools += 1
         self._remember_name(event.id, name)
         self.tools_started += 1
         args: dict[str, Any] | None = event.args
@@ -273,6 +282,7 @@ class Dialog:
         if not same_id:  # a result without a start would be unpaired: kept raw only
             return []
         tool = same_id.popleft()
+        self.budget.open_tools -= 1
         if not same_id:
             del self._open[event.id]
         if event.ok:
@@ -291,7 +301,9 @@ class Dialog:
 
     def _unique_id(self, native_id: str) -> str:
         """Give an id that no entry has: pages hide all starts of one finished id."""
-        wanted = clean_text(native_id) or f"tool-{self.tools_started + 1}"
+        wanted = (
+            clean_text(native_id)[:LONGEST_NAME] or f"tool-{self.tools_started + 1}"
+        )
         unique, use = wanted, 1
         while unique in self._used_ids:
             use += 1

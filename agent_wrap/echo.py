@@ -57,6 +57,8 @@ class Echo:
 
     def close(self) -> None:
         """Leave the file as it was found."""
+        if self._socket is not None:
+            self._socket.close()
         if self._own:
             os.close(self.fd)
         elif self._restore:

@@ -14,7 +14,7 @@ from typing import Any
 import orjson
 
 from agent_wrap.jsonvalue import clean
-from agent_wrap.limits import shorten
+from agent_wrap.limits import shorten, shorten_parts
 
 _ascii = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
 
@@ -41,7 +41,11 @@ def encode_within(entry: dict[str, Any], longest: int) -> tuple[bytes, bool]:
     line = encode(entry)
     if len(line) <= longest:
         return line, False
-    return encode(shorten(entry, len(line), longest)), True
+    short = shorten(entry, len(line), longest)
+    line = encode(short)
+    if len(line) > longest:  # very many parts, none of them long
+        line = encode(shorten_parts(short, longest))
+    return line, True
 
 
 def _careful(entry: dict[str, Any]) -> bytes:

@@ -11,10 +11,12 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+import orjson
+
 from agent_wrap import entries
-from agent_wrap.encode import encode
+from agent_wrap.encode import encode_within
 from agent_wrap.entries import Entry
-from agent_wrap.jsonvalue import objects
+from agent_wrap.limits import Budget
 from agent_wrap.redact import Redactor
 
 UNFINISHED = "agent-wrap was killed before the tool's result"
@@ -50,13 +52,22 @@ def examine(data: bytes) -> Remains:
     remains = Remains()
     start = 0
     while (end := data.find(b"\n", start)) >= 0:
-        found = objects(data[start:end])
-        if not found or not _is_entry(found[0]):
+        entry = _read(data[start:end])
+        if entry is None:
             break
-        _take(remains, found[0])
+        _take(remains, entry)
         start = end + 1
     remains.size = start
     return remains
+
+
+def _read(line: bytes) -> Entry | None:
+    """Give the entry in a line; what was written over or torn is none."""
+    try:
+        entry = orjson.loads(line)
+    except ValueError:
+        return None
+    return entry if isinstance(entry, dict) and _is_entry(entry) else None
 
 
 def _is_entry(entry: Entry) -> bool:
@@ -70,6 +81,10 @@ def _is_entry(entry: Entry) -> bool:
         )
     if kind == "init":
         return isinstance(entry.get("data"), dict)
+    if kind == "complete":
+        return isinstance(entry.get("total_tokens"), dict) and all(
+            key in entry for key in ("status", "turns", "duration_ms")
+        )
     return isinstance(kind, str) and kind in entries.TYPES
 
 
@@ -140,8 +155,15 @@ def append_closing(
     fd: int, remains: Remains, missing: Sequence[Entry], redactor: Redactor
 ) -> None:
     """Cut the torn end of a dialog and write what it lacks. Raises OSError."""
-    os.ftruncate(fd, remains.size)
-    data = b"".join(redactor.replace_line(encode(entry)) for entry in missing)
+    # Cutting gives back what was allocated ahead: on a full disk, room for the end.
+    if os.fstat(fd).st_size != remains.size:
+        os.ftruncate(fd, remains.size)
+    data = b"".join(redactor.replace_line(_line(entry)) for entry in missing)
     while data:
         data = data[os.write(fd, data) :]
+    os.ftruncate(fd, os.fstat(fd).st_size)
     os.fsync(fd)
+
+
+def _line(entry: Entry) -> bytes:
+    return encode_within(entry, Budget().longest_line)[0]

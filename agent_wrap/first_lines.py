@@ -19,11 +19,16 @@ if TYPE_CHECKING:
     from agent_wrap.writer import Archive
 
 
+_LONG = 100_000
+
+
 def write(plan: Plan, archive: Archive, redactor: Redactor) -> None:
     """Write the first entries when all that they name is known already."""
     if not plan.all_known:
         return
     for entry in first_entries(plan, time.time()):
+        if len(entry.get("content", "")) > _LONG:  # the supervisor can cut it
+            return
         line = redactor.replace_line(line_of(entry))
         if archive.dialog.append(line):
             plan.written += 1

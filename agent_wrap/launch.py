@@ -9,40 +9,16 @@ waits for our imports (docs/adr/0002).
 
 from __future__ import annotations
 
-import sys
+import os
 import time
 
 from agent_wrap import first_lines, guardian, process
 from agent_wrap.errors import SpawnError
-from agent_wrap.ledger import Ledger
-from agent_wrap.plan import Plan, deliver_prompt, make_plan
-from agent_wrap.redact import Redactor
-from agent_wrap.secret_forms import secrets_of
+from agent_wrap.plan import deliver_prompt, make_plan
+from agent_wrap.running import Run
 from agent_wrap.settings import Settings
+from agent_wrap.stderr import say
 from agent_wrap.writer import Archive
-
-
-class Run:
-    """What the guardian and the supervisor of one run share.
-
-    `started` is our own start, monotonic; `mask` the signal mask that the agent gets.
-    """
-
-    def __init__(
-        self, plan: Plan, archive: Archive, started: float, mask: set[int]
-    ) -> None:
-        self.plan = plan
-        self.archive = archive
-        self.started = started
-        self.mask = mask
-        self.ledger = Ledger()
-        settings = plan.settings
-        hidden = (
-            {}
-            if settings.no_redact
-            else secrets_of(settings.environment, settings.redact)
-        )
-        self.redactor = Redactor(hidden)
 
 
 def launch(settings: Settings, started: float, mask: set[int]) -> int:
@@ -51,6 +27,8 @@ def launch(settings: Settings, started: float, mask: set[int]) -> int:
     Signals must be blocked already; `mask` is the mask as it was. Raises UsageError,
     AdapterError or ArchiveError before anything has run.
     """
+    if settings.events_fd is not None:
+        os.set_inheritable(settings.events_fd, False)  # ours, not the agent's
     plan = make_plan(settings)
     archive = Archive.open(settings.archive)
     if plan.identity is not None:
@@ -64,14 +42,6 @@ def launch(settings: Settings, started: float, mask: set[int]) -> int:
         lambda control: _supervise(run, control),
         lambda status, killed: _rescue(run, status, killed),
     )
-
-
-def say(text: str) -> None:
-    """Tell the operator something, one line on stderr."""
-    try:
-        print(f"agent-wrap: {text}", file=sys.stderr, flush=True)
-    except (OSError, ValueError, AttributeError):  # closed, full or gone
-        pass
 
 
 def _supervise(run: Run, control: int) -> int:

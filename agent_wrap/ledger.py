@@ -9,6 +9,7 @@ from __future__ import annotations
 import mmap
 
 _SIZE = 4096
+_MOST = 2**63 - 1
 _DONE, _TURNS, _TOKENS_IN, _TOKENS_OUT, _AGENT = range(5)
 
 
@@ -21,9 +22,9 @@ class Ledger:
     def count(self, turns: int, tokens_in: int, tokens_out: int) -> None:
         """Tell what the run has used so far."""
         numbers = self._numbers
-        numbers[_TURNS] = turns
-        numbers[_TOKENS_IN] = tokens_in
-        numbers[_TOKENS_OUT] = tokens_out
+        numbers[_TURNS] = min(turns, _MOST)
+        numbers[_TOKENS_IN] = min(tokens_in, _MOST)
+        numbers[_TOKENS_OUT] = min(tokens_out, _MOST)
 
     @property
     def turns(self) -> int:

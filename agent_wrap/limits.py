@@ -8,12 +8,18 @@ The results of tools that were shown and `complete` always fit.
 
 from __future__ import annotations
 
+import json
 from typing import Any, Literal
 
 MAX_BYTES = 31 * 1024 * 1024
 MAX_ENTRIES = 199_000
 SHORTEST_LINE = 4096
 """A line of this length is never cut."""
+
+LONGEST_NAME = 128
+"""Characters of a tool's id and name."""
+
+_PAIRING = frozenset({"tool_id", "name"})
 
 Kind = Literal["thinking", "tool", "message"]
 _THINNED: dict[Kind, float] = {"thinking": 0.25, "tool": 0.06, "message": 0.03}
@@ -31,6 +37,8 @@ class Budget:
         self.max_entries = max_entries
         self.closed = False
         """True: nothing but the end may be written (the disk is full)."""
+        self.open_tools = 0
+        """Starts that were written: room for their results is set aside."""
         self._bytes_left = max_bytes
         self._entries_left = max_entries
 
@@ -42,27 +50,46 @@ class Budget:
     def admits(self, kind: Kind) -> bool:
         """May an entry of this kind be written?"""
         left = min(
-            self._bytes_left / self.max_bytes, self._entries_left / self.max_entries
+            self._free / self.max_bytes,
+            (self._entries_left - self.open_tools) / self.max_entries,
         )
         return not self.closed and left > _THINNED[kind]
 
     @property
     def longest_line(self) -> int:
         """How long the next line may be, in bytes."""
-        return max(self._bytes_left // _SHARE, SHORTEST_LINE)
+        return max(self._free // _SHARE, SHORTEST_LINE)
+
+    @property
+    def _free(self) -> int:
+        return self._bytes_left - self.open_tools * SHORTEST_LINE
 
 
 def shorten(entry: dict[str, Any], line_length: int, longest: int) -> dict[str, Any]:
     """Copy an entry with its long strings cut, so that its line fits `longest`.
 
     `line_length` is the length of its line as it is: the ratio to its characters
-    tells how much its encoding takes.
+    tells how much its encoding takes. What pairs a tool's entries stays as it is.
     """
     room = max(longest - 1024, 512)
     lengths = sorted(_string_lengths(entry), reverse=True)
     bytes_a_character = max(line_length / max(sum(lengths), 1), 1.0)
     most = int(room / bytes_a_character / max(_long_ones(lengths, room), 1))
-    return {key: _cut(value, max(most, 64)) for key, value in entry.items()}
+    return {
+        key: value if key in _PAIRING else _cut(value, max(most, 64))
+        for key, value in entry.items()
+    }
+
+
+def shorten_parts(entry: dict[str, Any], longest: int) -> dict[str, Any]:
+    """Replace what is long for the number of its parts by the start of its JSON."""
+    most = max(longest // 2, 512)
+    return {
+        key: {"json": cut_middle(text, most)}
+        if isinstance(value, dict | list) and len(text := json.dumps(value)) > most
+        else value
+        for key, value in entry.items()
+    }
 
 
 def cut_middle(text: str, most: int) -> str:

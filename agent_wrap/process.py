@@ -33,7 +33,12 @@ GUARANTEES = (
 
 STOP_SIGNALS = frozenset({signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT})
 PASSED_ON = frozenset({signal.SIGUSR1, signal.SIGUSR2})
-HANDLED = STOP_SIGNALS | PASSED_ON | {signal.SIGCHLD}
+# What our caller ignores (nohup, a shell's background job) stays ignored.
+HANDLED = frozenset(
+    number
+    for number in STOP_SIGNALS | PASSED_ON | {signal.SIGCHLD}
+    if number == signal.SIGCHLD or signal.getsignal(number) != signal.SIG_IGN
+)
 
 PIPE_SIZE = 1 << 20
 """Some agents cut large output at the pipe's size when they exit (measured)."""

@@ -80,11 +80,14 @@ class Reader:
         """Take the next bytes; give the events they state, as early as possible."""
         return self._lines(self._decoder.feed(data))
 
-    def settle(self) -> Iterator[Event]:
+    def settle(self, *, ended: bool = False) -> Iterator[Event]:
         """Stop holding lines: read as plain text what nobody has recognised so far.
 
-        A later line may still be recognised, and its adapter then takes over.
+        A later line may still be recognised, and its adapter then takes over. Where
+        nothing has come there is nothing to settle, unless the stream has `ended`.
         """
+        if not (self._held or ended):
+            return
         if self._detection is not None and self.adapter is None:
             self.adapter = self._detection.fallback()
             yield from self._release()
@@ -107,7 +110,7 @@ class Reader:
     def close(self) -> Iterator[Event]:
         """End of the stream: the last line, and what the adapter held back."""
         yield from self._lines(self._decoder.close())
-        yield from self.settle()
+        yield from self.settle(ended=True)
         if self.adapter is not None:
             yield from self._guarded(self.adapter.close)
 

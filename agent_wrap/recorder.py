@@ -124,7 +124,6 @@ class Recorder:
         for entry in last:
             line = self._encode(entry)
             self.written += self.keeper.append_last(line)
-        self.ledger.complete()
         for watcher in self.watchers:
             watcher(None, last)
 

@@ -9,20 +9,22 @@ from __future__ import annotations
 import os
 import time
 from datetime import datetime
+from typing import Any
 
 from agent_wrap import finish, first_lines, registry
 from agent_wrap.accounting import Account
 from agent_wrap.adapter import Adapter
 from agent_wrap.encode import encode
-from agent_wrap.entries import UNKNOWN, init, prompt, timestamp
+from agent_wrap.entries import UNKNOWN, Entry, init, prompt, timestamp
 from agent_wrap.errors import AdapterError
 from agent_wrap.finish import Remains
-from agent_wrap.launch import Run, say
 from agent_wrap.outcome import Cause, Ending, Outcome, decide, signal_name
 from agent_wrap.plan import Plan
 from agent_wrap.reader import Detection, Reader
 from agent_wrap.redact import Redactor
+from agent_wrap.running import Run
 from agent_wrap.settings import Settings
+from agent_wrap.stderr import say
 from agent_wrap.summary import skeleton
 from agent_wrap.writer import STDOUT, SUMMARY, Archive
 
@@ -41,7 +43,7 @@ def rescue(run: Run, status: int, killed: dict[int, str]) -> int:
     summary["turns"] = run.ledger.turns
     summary["tokens"]["in"], summary["tokens"]["out"] = run.ledger.tokens
     try:
-        remains = finish.examine(run.archive.reread_dialog())
+        remains = finish.examine(run.archive.recover_dialog())
         missing = finish.closing(
             remains,
             now=now,
@@ -56,12 +58,20 @@ def rescue(run: Run, status: int, killed: dict[int, str]) -> int:
         summary["entries"] = remains.count + len(missing)
         summary["tools"]["closed_by_wrapper"] = len(remains.open_tools)
         if remains.complete is not None:  # killed after the last entry: it is true
-            summary["status"] = remains.complete.get("status")
+            _agree(summary, remains.complete)
     except OSError as error:
         say(f"the dialog could not be finished: {error}")
     run.archive.write_file(SUMMARY, run.redactor.replace_line(encode(summary)))
     say(outcome.message)
     return outcome.exit_code
+
+
+def _agree(summary: dict[str, Any], complete: Entry) -> None:
+    """Let a summary say what the dialog says already."""
+    summary["message"] = complete.get("message", "")
+    for key in ("status", "turns", "duration_ms"):
+        summary[key] = complete[key]
+    summary["tokens"].update(complete["total_tokens"])
 
 
 def repair(archive: Archive) -> str:

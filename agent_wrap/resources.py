@@ -27,9 +27,10 @@ class Sampler:
     def as_dict(self) -> dict[str, float | int]:
         """Give the figures; the CPU time is that of all children reaped so far."""
         used = resource.getrusage(resource.RUSAGE_CHILDREN)
+        largest = used.ru_maxrss * 1024  # of one process: a short run has no sample
         return {
             "cpu_s": round(used.ru_utime + used.ru_stime, 3),
-            "peak_rss_bytes": self.peak_rss_bytes,
+            "peak_rss_bytes": max(self.peak_rss_bytes, largest),
             "peak_processes": self.peak_processes,
         }
 

@@ -72,6 +72,13 @@ def text(value: str) -> str:
     return value
 
 
+def word(value: str) -> str:
+    """Take any text but none."""
+    if not value:
+        raise ValueError("a value: it is empty")
+    return value
+
+
 def seconds(value: str) -> float:
     """Take a duration: a number above zero."""
     number = _number(value)
@@ -178,7 +185,7 @@ OPTIONS: tuple[Option, ...] = (
     Option(
         "archive",
         "DIR",
-        text,
+        word,
         f"where all is written ($SSE_ARCHIVE, {DEFAULT_ARCHIVE})",
     ),
     Option("task", "ID", text, "init.data.task (else the daemon's project id)"),
@@ -402,17 +409,21 @@ def _from_file(path: str) -> dict[str, Any]:
         if name == "command":
             values["command"] = _words(value, path)
         elif name in _BY_NAME and name != "config":
-            values[name] = _parse(_BY_NAME[name], _written(value), f"{path}: {key}")
+            option = _BY_NAME[name]
+            many = option.parse is names
+            values[name] = _parse(option, _written(value, many), f"{path}: {key}")
         else:
             raise UsageError(f"{path}: no such option: {key}")
     return values
 
 
-def _written(value: object) -> str:
+def _written(value: object, many: bool) -> str:
     """Give a value of the file as it would be written on the command line."""
     if isinstance(value, bool):
         return str(value).lower()
-    return ",".join(map(str, value)) if isinstance(value, list) else str(value)
+    if many and isinstance(value, list):
+        return ",".join(map(str, value))
+    return str(value)
 
 
 def _words(value: object, path: str) -> tuple[str, ...]:

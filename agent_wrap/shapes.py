@@ -22,6 +22,10 @@ __all__ = [
 ]
 
 
+_NO_COUNT = 10**12
+"""From here on a number is no count of anything: sums must stay within 64 bits."""
+
+
 def get_text(event: Mapping[str, Any], key: str) -> str:
     """Give a string field, or an empty string."""
     value = event.get(key)
@@ -33,7 +37,7 @@ def get_count(event: Mapping[str, Any], key: str) -> int:
     value = event.get(key)
     if isinstance(value, bool) or not isinstance(value, int | float):
         return 0
-    return int(value) if 0 < value < 2**63 else 0
+    return int(value) if 0 < value < _NO_COUNT else 0
 
 
 def get_number(event: Mapping[str, Any], key: str) -> float | None:

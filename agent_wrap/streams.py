@@ -28,6 +28,10 @@ class Streams:
         self._tasks = tasks
         self._on_lost_echo = on_lost_echo
         self._echoes: list[Echo] = []
+        self._pumping: set[Echo] = set()
+        self._all_taken = anyio.Event()
+        self._paused: dict[int, Callable[[], None]] = {}
+        self._patient = True
         self._open = 0
 
     def follow(self, fd: int, take: Callable[[bytes], None], echo: Echo) -> None:
@@ -59,11 +63,16 @@ class Streams:
                 self._tasks.start_soon(_raise, error)
                 return
             echo.write(data)
-            if any(echo.stalled for echo in self._echoes):
+            if self._stalled() and self._patient:
                 loop.remove_reader(fd)
-                self._tasks.start_soon(self._wait_for_readers, fd, readable)
+                self._paused[fd] = readable
 
         loop.add_reader(fd, readable)
+
+    def stop_waiting(self) -> None:
+        """The agent is gone: read what it left, whatever our readers do."""
+        self._patient = False
+        self._resume()
 
     def add_echo(self, echo: Echo) -> None:
         """Take care of one more output of ours at the end."""
@@ -71,9 +80,9 @@ class Streams:
 
     async def flush(self) -> None:
         """Give our readers what still waits for them, within their patience."""
+        if self._stalled():
+            await self._all_taken.wait()
         for echo in self._echoes:
-            while echo.stalled and await self._relieve(echo):
-                pass
             echo.close()
 
     def _end(self, fd: int) -> None:
@@ -82,21 +91,35 @@ class Streams:
         if not self._open:
             self.drained.set()
 
-    async def _wait_for_readers(self, fd: int, readable: Callable[[], None]) -> None:
+    def _stalled(self) -> bool:
+        """Is any of our readers behind? Each that is gets a pump."""
         for echo in self._echoes:
-            while echo.stalled:
-                await self._relieve(echo)
-        asyncio.get_running_loop().add_reader(fd, readable)
+            if echo.stalled and echo not in self._pumping:
+                if not self._pumping:
+                    self._all_taken = anyio.Event()
+                self._pumping.add(echo)
+                self._tasks.start_soon(self._pump, echo)
+        return bool(self._pumping)
 
-    async def _relieve(self, echo: Echo) -> bool:
-        with anyio.move_on_after(echo.patience) as scope:
-            await anyio.wait_writable(echo.fd)
-        if scope.cancelled_caught:
-            echo.lose()
-            self._on_lost_echo()
-            return False
-        echo.flush()
-        return True
+    async def _pump(self, echo: Echo) -> None:
+        """Give a reader what waits for it, until it has all or takes nothing."""
+        while echo.stalled:
+            with anyio.move_on_after(echo.patience) as scope:
+                await anyio.wait_writable(echo.fd)
+            if scope.cancelled_caught:
+                echo.lose()
+                self._on_lost_echo()
+            echo.flush()
+        self._pumping.discard(echo)
+        if not self._pumping:
+            self._all_taken.set()
+            self._resume()
+
+    def _resume(self) -> None:
+        loop = asyncio.get_running_loop()
+        paused, self._paused = self._paused, {}
+        for fd, readable in paused.items():
+            loop.add_reader(fd, readable)
 
 
 async def _raise(error: Exception) -> None:

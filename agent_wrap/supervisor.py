@@ -25,9 +25,10 @@ from agent_wrap.encode import encode
 from agent_wrap.errors import SpawnError
 from agent_wrap.events import RunFinished
 from agent_wrap.ladder import Ladder
-from agent_wrap.launch import Run, say
 from agent_wrap.outcome import Cause, Ending, Outcome, decide
 from agent_wrap.resources import Sampler
+from agent_wrap.running import Run
+from agent_wrap.stderr import say
 from agent_wrap.streams import Streams
 from agent_wrap.summary import Measured, build
 from agent_wrap.talk import Talk
@@ -118,6 +119,7 @@ class Supervisor:
         await self._ended.wait()
         with anyio.CancelScope(shield=True):
             await ladder.end_agent(self._cancel if talk and plan.two_way else None)
+            streams.stop_waiting()
             if self._ending is not None and self._ending.cause is Cause.EXITED:
                 await ladder.drain()
             await ladder.sweep()
@@ -273,16 +275,30 @@ class Supervisor:
             self._fail(error)
         outcome = decide(self._facts())
         message = "; ".join(filter(None, (outcome.message, recorder.losses)))
+        self._check_that_limits_could_be_kept()
         duration_ms = int((time.monotonic() - self.started) * 1000)
         recorder.complete(outcome, duration_ms, message)
         recorder.keeper.close()
         if self.settings.fsync != "never":
             self.archive.dialog.sync()
         self._write_summary(outcome, message, duration_ms)
+        self.ledger.complete()
         if outcome.reason in ("spawn_failed", "internal"):
             say(message)
         self._outcome = outcome
         return outcome
+
+    def _check_that_limits_could_be_kept(self) -> None:
+        """A limit on what the agent never reported is no limit: say so."""
+        settings, used = self.settings, self.recorder.dialog.account.tokens
+        for option, limit, told in (
+            ("--max-tokens", settings.max_tokens, bool(used)),
+            ("--max-cost", settings.max_cost, used.cost is not None),
+        ):
+            if limit is not None and not told and self._agent is not None:
+                note = f"{option} had no effect: the agent reported no usage"
+                self.notes.append(note)
+                say(note)
 
     def _facts(self) -> Ending:
         """Join what ended the run with how the agent's process ended."""

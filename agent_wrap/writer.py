@@ -51,6 +51,10 @@ class LogFile:
         """Give all records that were appended. Raises OSError."""
         return os.pread(self.fd, self.size, 0)
 
+    def read_whole(self) -> bytes:
+        """Give what is in the file, whoever wrote it. Raises OSError."""
+        return os.pread(self.fd, os.fstat(self.fd).st_size, 0)
+
     def sync(self) -> None:
         """Ask the system to put what was written on the disk."""
         try:
@@ -158,8 +162,7 @@ class Archive:
 
     def read_dialog(self) -> bytes:
         """Give what is in the dialog's file now. Raises OSError."""
-        with open(os.dup(self.dialog.fd), "rb", buffering=0) as file:
-            return os.pread(file.fileno(), os.fstat(file.fileno()).st_size, 0)
+        return self.dialog.read_whole()
 
     def reread_dialog(self) -> bytes:
         """Give the dialog that stands at its place, and write to that one from now on.
@@ -171,6 +174,25 @@ class Archive:
             os.dup2(fd, self.dialog.fd, inheritable=False)
             os.close(fd)
         return self.read_dialog()
+
+    def recover_dialog(self) -> bytes:
+        """Give the dialog as its supervisor left it, put back where the agent was at it.
+
+        Raises OSError.
+        """
+        try:
+            found = self.reread_dialog()
+            gone = self.look_at_dialog() in ("removed", "replaced")
+        except OSError:  # a link, a folder
+            found, gone = b"", True
+        saved = b"" if self.copy is None else self.copy.read_whole()
+        if not gone and found.startswith(saved):
+            return found
+        saved = saved or self.read_dialog()
+        error = self.replace_dialog(saved)
+        if error is not None:
+            raise error
+        return saved
 
     def look_at_dialog(self) -> str | None:
         """Say what somebody did to the dialog's file; None: it is as we left it."""
@@ -242,21 +264,22 @@ class Archive:
     def write_file(self, name: str, data: bytes) -> OSError | None:
         """Write a whole small file at once, or leave the old one; give the error."""
         temporary = f".{name}.part"
+        folder = self._folder
         try:
-            _remove(temporary, self._folder)
-            fd = os.open(temporary, _FRESH, 0o644, dir_fd=self._folder)
+            _remove(temporary, folder)
+            file = LogFile(os.open(temporary, _FRESH, 0o644, dir_fd=folder))
             try:
-                written = LogFile(fd)
-                if not written.append(data):
-                    return written.error
+                written = file.append(data)
             finally:
-                os.close(fd)
-            os.replace(
-                temporary, name, src_dir_fd=self._folder, dst_dir_fd=self._folder
-            )
+                file.close()
+            if written:
+                os.replace(temporary, name, src_dir_fd=folder, dst_dir_fd=folder)
+                return None
         except OSError as error:
+            self.remove(temporary)
             return error
-        return None
+        self.remove(temporary)  # half a file takes the room of others
+        return file.error
 
     def close(self) -> None:
         """Close the files and give the lock back."""

@@ -14,10 +14,17 @@ CORE = ROOT / "agent_wrap"
 ADAPTERS = ROOT / "adapters" / "agent_wrap_adapters"
 
 LAYERS = [
-    {"version", "errors", "events", "jsonvalue", "lines", "entries"},
-    {"shapes", "adapter", "accounting", "story", "outcome"},
-    {"encode", "dialog", "reader", "validate"},
-    {"writer", "redact", "process", "registry", "settings", "daemon", "resources"},
+    {"version", "errors", "events", "jsonvalue", "lines", "entries", "limits"},
+    {"shapes", "adapter", "accounting", "story", "outcome", "identity", "ledger"},
+    {"stderr", "view.plain"},
+    {"encode", "dialog", "reader", "validate", "clocks", "secret_forms", "redact"},
+    {"event_lines", "writer", "process", "registry", "settings", "daemon", "cgroup"},
+    {"resources", "echo", "finish", "plan", "keeper", "ladder", "talk", "guardian"},
+    {"first_lines", "streams", "recorder", "testing", "dialog_writer"},
+    {"running", "summary"},
+    {"assembly", "rescue"},
+    {"supervisor"},
+    {"launch"},
 ]
 """From the bottom up. A module imports from its own layer and those below it; what is
 not named here stands above them all."""
@@ -25,6 +32,7 @@ not named here stands above them all."""
 PURE = {
     *("events", "adapter", "lines", "jsonvalue", "shapes", "entries", "encode"),
     *("accounting", "dialog", "outcome", "story", "reader", "validate", "errors"),
+    *("limits", "clocks", "secret_forms", "redact"),
 }
 IMPURE_IMPORTS = {
     *("asyncio", "anyio", "trio", "threading", "multiprocessing", "concurrent"),
@@ -147,7 +155,15 @@ def test_pure_modules_open_no_file_and_read_no_clock(path: Path) -> None:
 
 @pytest.mark.parametrize("path", files(ADAPTERS), ids=lambda path: path.stem)
 def test_adapters_import_public_names_only(path: Path) -> None:
-    public = {"adapter", "events", "shapes", "jsonvalue", "Adapter", "Prepared"}
+    public = {
+        "adapter",
+        "events",
+        "shapes",
+        "jsonvalue",
+        "Adapter",
+        "Brief",
+        "Prepared",
+    }
     assert core_imports(path) <= public
 
 

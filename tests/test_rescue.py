@@ -136,8 +136,9 @@ def test_what_the_agent_wrote_into_its_dialog_breaks_no_rescue(tmp_path: Path) -
     lines = ['{"type":"tool"}', '{"type":"message","tokens":[1]}', "{}", "[]", "\\0"]
     script = "; ".join(
         [
-            "echo said; sleep 0.1",
+            "echo said; echo",
             f"cd {archive}",
+            "until grep -q said dialog.jsonl; do sleep 0.05; done",
             *(f"printf '{line}\\n' >> dialog.jsonl" for line in lines),
             "kill -9 $PPID; sleep 60",
         ]

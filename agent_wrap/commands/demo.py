@@ -27,15 +27,17 @@ def main(argv: Sequence[str]) -> int:
     parser.add_argument("--archive", metavar="DIR", default=FOLDER)
     archive = parser.parse_args(list(argv)).archive
     command = [
-        *(sys.executable, "-m", "agent_wrap"),
+        *(sys.executable, "-P", "-m", "agent_wrap"),
         *("--archive", archive, "--task", "demo", "--model", "scripted"),
         *("--agent", "demo", "--adapter", "dialog", "--echo", "pretty"),
         *("--prompt", "Make the failing test pass."),
         "--",
-        *(sys.executable, "-m", "agent_wrap.commands.demo_agent"),
+        *(sys.executable, "-P", "-m", "agent_wrap.commands.demo_agent"),
     ]
     print(f"$ agent-wrap --archive {archive} ... -- demo-agent\n", flush=True)
     code = subprocess.run(command, check=False).returncode
+    if not os.path.isfile(os.path.join(archive, "dialog.jsonl")):
+        return code or 1
     print(f"\nexit code {code}. What it left in {archive}/:")
     for name in sorted(os.listdir(archive)):
         size = os.path.getsize(os.path.join(archive, name))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 
+from agent_wrap.errors import ArchiveError
 from agent_wrap.rescue import repair
 from agent_wrap.writer import Archive
 
@@ -22,6 +23,12 @@ def main(argv: Sequence[str]) -> int:
     archive = Archive.reopen(path)
     try:
         print(f"{archive.dialog_path}: {repair(archive)}")
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise ArchiveError(
+            archive.dialog_path, f"cannot be finished: {error.strerror}"
+        ) from None
     finally:
         archive.close()
     return 0

@@ -17,8 +17,8 @@ def lines_of(entry: dict[str, Any]) -> Iterator[str]:
     kind = entry.get("type")
     if kind == "init":
         data = entry["data"]
-        yield f"● {data['agent']} · {data['model']} · task {data['task']}"
-        yield f"  in {data['cwd']}"
+        yield _safe(f"● {data['agent']} · {data['model']} · task {data['task']}")
+        yield _safe(f"  in {data['cwd']}")
     elif kind == "prompt":
         yield from _block("> ", "  ", entry["content"], RESULT_LINES)
     elif kind == "message":

@@ -1,0 +1,94 @@
+"""Cline: `cline --json PROMPT`.
+
+What is needed before the agent runs stands here; reading is loaded after.
+"""
+
+from __future__ import annotations
+
+from agent_wrap import Adapter, Prepared
+from agent_wrap_adapters.argv import Options, after_program, parse
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from typing import Any
+
+    from agent_wrap.events import Event
+
+_OPTIONS = Options(
+    one="--auto-approve -c --cwd --compaction --id -P --provider -k --key -m --model "
+    "-s --system -t --timeout --config --data-dir --hooks-dir",
+    maybe="--thinking --retries",
+)
+_COMMANDS = (
+    "auth",
+    "config",
+    "connect",
+    "dashboard",
+    "doctor",
+    "h",
+    "history",
+    "hook",
+    "hub",
+    "kanban",
+    "mcp",
+    "plugin",
+    "schedule",
+    "skill",
+    "update",
+    "version",
+)
+_FOR_PEOPLE = ("-i", "--tui", "-z", "--zen", "--acp", "--update", "--kanban")
+_ASKS_ONLY = ("-h", "--help", "-V", "--version")
+
+
+class Cline(Adapter):
+    """Reads `--json`: the agent's events, hooks, and one result at the end."""
+
+    programs = frozenset({"cline"})
+    versions_checked = ("3.0.65",)
+    gives = (
+        "text, thinking, tools live, tokens and cost, the model at the end; turns are "
+        "iterations of the agent's loop"
+    )
+
+    def __init__(self) -> None:
+        from agent_wrap_adapters.cline_stream import ClineStream
+
+        self._stream = ClineStream()
+
+    def feed(self, event: dict[str, Any]) -> Iterator[Event]:
+        """Give the facts that one line states."""
+        return self._stream.feed(event)
+
+    @classmethod
+    def recognises(cls, event: dict[str, Any]) -> bool:
+        """Tell Cline by its hooks, or by an event of its loop."""
+        if event.get("type") == "hook_event":
+            return "hookEventName" in event and "taskId" in event
+        return event.get("type") == "agent_event" and "ts" in event and "event" in event
+
+    @classmethod
+    def prepare(cls, command: Sequence[str], prompt: str | None) -> Prepared:
+        """Ask for JSON; a given prompt goes into the command, stdin is not read."""
+        words = list(command)
+        start = after_program(words, cls.programs)
+        found = parse(words, start, _OPTIONS)
+        told = found.operands[0][1] if found.operands else None
+        if told in _COMMANDS or found.has(*_FOR_PEOPLE, *_ASKS_ONLY):
+            return Prepared(words)
+        asked = told if prompt is None else prompt
+        if asked is None:
+            return Prepared(words)
+        if told is None:
+            # A single word is taken for a command, and a dash for an option.
+            words += ["--", asked if " " in asked else f"{asked} "]
+        added = [] if found.has("--json") else ["--json"]
+        words[start:start] = added
+        return Prepared(words, prompt=asked, added=added)
+
+    @classmethod
+    def model_from(cls, command: Sequence[str]) -> str:
+        """Give what `--model` says."""
+        start = after_program(command, cls.programs)
+        return parse(command, start, _OPTIONS).value("--model", "-m")

@@ -1,0 +1,185 @@
+"""What `cline --json` prints: the agent's events, its hooks, and one result."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from agent_wrap.events import (
+    Event,
+    Message,
+    Notice,
+    RunFinished,
+    SessionStarted,
+    TextDelta,
+    Thinking,
+    ThinkingDelta,
+    ToolFinished,
+    ToolProgress,
+    ToolStarted,
+    TurnStarted,
+    Unknown,
+    Usage,
+)
+from agent_wrap.shapes import as_args, get_count, get_dict, get_number, get_text
+from agent_wrap_adapters.content import flatten
+
+_SILENT = ("iteration_end", "done")
+
+
+class ClineStream:
+    """Reads the lines of one run."""
+
+    def __init__(self) -> None:
+        self._turns: dict[str, str] = {"": ""}
+        self._deltas = ""
+        self._thought = False
+        self._tool_id = ""
+        self._parents: dict[str, str] = {}
+        self._delegated = False
+
+    def feed(self, event: dict[str, Any]) -> Iterator[Event]:
+        """Give the facts that one line states."""
+        kind = get_text(event, "type")
+        if kind == "agent_event":
+            yield from self._event(get_dict(event, "event"))
+        elif kind == "hook_event":
+            yield from self._hook(event)
+        elif kind == "run_result":
+            yield SessionStarted(model=get_text(get_dict(event, "model"), "id"))
+            yield _finished(event, with_totals=not self._delegated)
+        elif kind == "run_aborted":  # after a run_result that says so, or in its place
+            yield RunFinished(False, f"aborted: {get_text(event, 'reason')}", "aborted")
+        elif kind == "error":
+            yield Notice(get_text(event, "message"))
+        elif kind != "team_event":
+            yield Unknown(kind or "(no type)")
+
+    @property
+    def _agent(self) -> str:
+        """The sub-agent that is at work; empty: the main one is."""
+        return next(reversed(self._parents), "")
+
+    @property
+    def _turn(self) -> str:
+        return self._turns[""]
+
+    def _hook(self, event: dict[str, Any]) -> Iterator[Event]:
+        """Read a hook: nothing else tells a sub-agent's events from the main one's."""
+        name, agent_id = get_text(event, "hookEventName"), get_text(event, "agentId")
+        if name in ("agent_start", "agent_resume"):
+            if get_text(event, "parentAgentId"):
+                self._parents[agent_id] = self._tool_id
+                self._delegated = True
+            else:
+                yield SessionStarted(session_id=get_text(event, "taskId"))
+        elif name in ("agent_end", "agent_error", "agent_abort"):
+            self._parents.pop(agent_id, None)
+
+    def _event(self, event: dict[str, Any]) -> Iterator[Event]:
+        kind, content = get_text(event, "type"), get_text(event, "contentType")
+        if kind.startswith("content_") and content == "tool":
+            yield from self._tool(kind, event)
+        elif kind == "usage":
+            yield _usage(event, message_id=self._turns.get(self._agent, ""))
+        elif kind == "iteration_start":
+            turn = f"{self._agent} iteration-{get_count(event, 'iteration')}"
+            self._turns[self._agent] = turn.strip()
+            if not self._agent:
+                self._deltas, self._thought = "", False
+        elif kind == "notice":
+            yield Notice(get_text(event, "message"))
+        elif kind == "error":
+            yield Notice(get_text(get_dict(event, "error"), "message"))
+        elif kind.startswith("content_"):
+            if not self._parents:
+                yield from self._words(kind, content, event)
+        elif kind not in _SILENT:
+            yield Unknown(f"agent_event/{kind or '(no type)'}")
+
+    def _words(self, kind: str, content: str, event: dict[str, Any]) -> Iterator[Event]:
+        text, thought = get_text(event, "text"), get_text(event, "reasoning")
+        if kind == "content_start":  # each delta is called a start
+            if content == "reasoning":
+                self._deltas += thought
+                yield ThinkingDelta(thought)
+            elif content == "text":
+                yield TextDelta(text)
+        elif content == "text":
+            yield from self._think(self._deltas)  # its own end comes after the text
+            if text.strip():
+                yield TurnStarted(self._turn)
+                yield Message(text, self._turn)
+        elif content == "reasoning":
+            yield from self._think(thought)
+
+    def _think(self, text: str) -> Iterator[Event]:
+        self._deltas = ""
+        if text.strip() and not self._thought:
+            self._thought = True
+            yield TurnStarted(self._turn)
+            yield Thinking(text, self._turn)
+
+    def _tool(self, kind: str, event: dict[str, Any]) -> Iterator[Event]:
+        tool_id, name = get_text(event, "toolCallId"), get_text(event, "toolName")
+        if kind == "content_start":
+            self._tool_id = tool_id
+            parent = next(reversed(self._parents.values()), "")
+            if not self._parents:
+                yield from self._think(self._deltas)
+                yield TurnStarted(self._turn)
+            yield ToolStarted(tool_id, name, as_args(event.get("input")), parent)
+        elif kind == "content_update":
+            if chunk := get_text(get_dict(event, "update"), "chunk"):
+                yield ToolProgress(tool_id, chunk)
+        elif kind == "content_end":
+            # The hook at a sub-agent's end is missing where it failed.
+            self._parents = {a: t for a, t in self._parents.items() if t != tool_id}
+            yield _tool_finished(event, tool_id)
+
+
+def _tool_finished(event: dict[str, Any], tool_id: str) -> ToolFinished:
+    output, error = event.get("output"), get_text(event, "error")
+    results = list(map(_result, output if isinstance(output, list) else [output]))
+    text = "\n".join(text for text, _ in results if text) or error
+    return ToolFinished(tool_id, text, not error and all(ok for _, ok in results))
+
+
+def _result(part: Any) -> tuple[str, bool]:
+    """Read one part of a tool's output; an error may be told in its text already."""
+    if not isinstance(part, dict):
+        return flatten(part), True
+    text, error = flatten(part.get("result")), flatten(part.get("error"))
+    text = text or get_text(part, "text")  # of a sub-agent
+    if error and error not in text:
+        text = f"{text}\n{error}".strip("\n")
+    return text, part.get("success") is not False and not error
+
+
+def _usage(figures: dict[str, Any], **more: Any) -> Usage:
+    """Read usage: `inputTokens` includes the cache. A cost of 0 is one not known."""
+    cached = get_count(figures, "cacheReadTokens")
+    written = get_count(figures, "cacheWriteTokens")
+    cost = get_number(figures, "cost") or get_number(figures, "totalCost")
+    return Usage(
+        input=max(get_count(figures, "inputTokens") - cached - written, 0),
+        cached=cached,
+        cache_written=written,
+        output=get_count(figures, "outputTokens"),
+        cost=cost or None,
+        **more,
+    )
+
+
+def _finished(event: dict[str, Any], *, with_totals: bool) -> RunFinished:
+    """Read the result. Its text is the error's; its totals leave out sub-agents."""
+    reason = get_text(event, "finishReason")
+    said = {"completed": "", "error": get_text(event, "text")}.get(reason, reason)
+    figures = get_dict(event, "aggregateUsage") or get_dict(event, "usage")
+    return RunFinished(
+        reason == "completed",
+        said,
+        reason,
+        totals=_usage(figures, scope="total") if figures and with_totals else None,
+        turns=get_count(event, "iterations"),
+    )

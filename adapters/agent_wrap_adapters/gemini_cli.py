@@ -1,0 +1,84 @@
+"""Gemini CLI: `gemini -o stream-json -p PROMPT`.
+
+What is needed before the agent runs stands here; reading is loaded after.
+"""
+
+from __future__ import annotations
+
+from agent_wrap import Adapter, Prepared
+from agent_wrap_adapters.argv import Options, after_program, as_stdin, parse
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from typing import Any
+
+    from agent_wrap.events import Event
+
+_OPTIONS = Options(
+    one="-m --model -p --prompt -i --prompt-interactive --approval-mode -r --resume "
+    "--session-file --session-id --delete-session -o --output-format",
+    maybe="-w --worktree",
+    several="--policy --admin-policy --allowed-mcp-server-names --allowed-tools -e "
+    "--extensions --include-directories",
+)
+_SUBCOMMANDS = ("mcp", "extensions", "extension", "skills", "skill", "hooks", "gemma")
+_OTHER_JOBS = (
+    *("-h", "--help", "-v", "--version", "-l", "--list-extensions"),
+    *("--list-sessions", "--delete-session", "-i", "--prompt-interactive"),
+)
+
+
+class GeminiCli(Adapter):
+    """Reads Gemini CLI's stream-json."""
+
+    programs = frozenset({"gemini", "gemini-cli"})
+    versions_checked = ("0.61.0",)
+    gives = (
+        "text, tools, model, tokens of the run (sub-agents' too); no thinking, no "
+        "tokens of a message; turns are answers between tool results"
+    )
+
+    def __init__(self) -> None:
+        from agent_wrap_adapters.gemini_stream import GeminiStream
+
+        self._stream = GeminiStream()
+
+    def feed(self, event: dict[str, Any]) -> Iterator[Event]:
+        """Give the facts that one line states."""
+        return self._stream.feed(event)
+
+    def close(self) -> Iterator[Event]:
+        """Give what the agent was saying when its stream ended."""
+        return self._stream.close()
+
+    @classmethod
+    def recognises(cls, event: dict[str, Any]) -> bool:
+        """Tell it by its first line."""
+        fields = ("session_id", "model", "timestamp")
+        whole = all(isinstance(event.get(field), str) for field in fields)
+        return whole and event.get("type") == "init"
+
+    @classmethod
+    def prepare(cls, command: Sequence[str], prompt: str | None) -> Prepared:
+        """Ask for the stream; a given prompt goes in by stdin."""
+        words = list(command)
+        start = after_program(words, cls.programs)
+        found = parse(words, start, _OPTIONS)
+        query = [word for _, word in found.operands]
+        if found.has(*_OTHER_JOBS) or (query and query[0] in _SUBCOMMANDS):
+            return Prepared(words)
+        told = found.value("-p", "--prompt") or " ".join(query)
+        stdin = as_stdin(prompt) if prompt is not None and not told else None
+        added = []
+        if not found.has("-o", "--output-format"):
+            words[start:start] = ["-o", "stream-json"]
+            added.append("-o stream-json")
+        asked = prompt if prompt is not None else told or None
+        return Prepared(words, prompt=asked, stdin=stdin, added=added)
+
+    @classmethod
+    def model_from(cls, command: Sequence[str]) -> str:
+        """Give what `--model` says."""
+        start = after_program(command, cls.programs)
+        return parse(command, start, _OPTIONS).value("-m", "--model")

@@ -1,0 +1,195 @@
+"""What Qwen Code prints with `-o stream-json`.
+
+One answer of the model comes as several `assistant` lines, each with an id of its own;
+only the last of them has the answer's usage. Lines without usage wait for the next
+line: it may say that the attempt was thrown away.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+from agent_wrap.events import (
+    Event,
+    Message,
+    Notice,
+    Retracted,
+    RunFinished,
+    TextDelta,
+    Thinking,
+    ThinkingDelta,
+    ToolFinished,
+    TurnStarted,
+)
+from agent_wrap.shapes import get_count, get_dict, get_text
+from agent_wrap_adapters.qwen_parts import (
+    API_ERROR,
+    control_request,
+    failed_exit,
+    split_error,
+    usage_in,
+)
+from agent_wrap_adapters.qwen_system import System
+from agent_wrap_adapters.stream_json import StreamJson, unknown
+
+_SILENT_PARTS = (
+    "content_block_start",
+    "content_block_stop",
+    "goal_state",
+    "message_delta",
+    "message_start",
+    "message_stop",
+)
+
+
+class QwenStream(StreamJson):
+    """Reads the lines of one process."""
+
+    silent = frozenset({"control_cancel_request", "control_response"})
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._answer = 1
+        self._held: list[Event] = []
+        self._texts: set[str] = set()
+        self._thrown_away: set[str] = set()
+        self._pieces: dict[type[Message | Thinking], list[str]]
+        self._pieces = {Thinking: [], Message: []}
+        self._error = ""
+        self._turns = 0
+        self._system = System()
+        self.types |= {
+            "system": self._system_line,
+            "stream_event": self._stream_event,
+            "result": self._result,
+            "control_request": control_request,
+        }
+
+    def feed(self, event: dict[str, Any]) -> Iterator[Event]:
+        """Give the facts that one line states, after those that waited for it."""
+        if event.get("subtype") != "retry" and event.get("type") != "stream_event":
+            yield from self.release()
+        yield from super().feed(event)
+
+    def release(self) -> Iterator[Event]:
+        """Give what waited: nothing has said that it was thrown away."""
+        held, self._held = self._held, []
+        self._texts |= {fact.text for fact in held if isinstance(fact, Message)}
+        return iter(held)
+
+    def close(self) -> Iterator[Event]:
+        """Give what was still being said when the stream ended."""
+        yield from self.release()
+        said = [kind("".join(text), self._id) for kind, text in self._pieces.items()]
+        facts = [fact for fact in said if fact.text.strip()]
+        if facts:
+            yield TurnStarted(self._id)
+        yield from facts
+
+    @property
+    def _id(self) -> str:
+        return f"answer-{self._answer}"
+
+    def _next_answer(self) -> None:
+        self._answer += 1
+        self._texts = set()
+
+    def assistant(self, event: dict[str, Any]) -> Iterator[Event]:
+        """Read a part of an answer; an error of the API is printed as one, too."""
+        if get_text(event, "parent_tool_use_id"):
+            yield from super().assistant(event)
+            return
+        self._drop_pieces()
+        message = {**get_dict(event, "message"), "id": self._id}
+        used, self._error = usage_in(message) is not None, ""
+        if not used:
+            message, self._error = split_error(message)
+        facts = [
+            fact
+            for fact in super().assistant({**event, "message": message})
+            if not (isinstance(fact, Message) and fact.text in self._thrown_away)
+        ]
+        if used:
+            self._thrown_away = set()
+            self._next_answer()
+            yield from facts
+        elif self._error:  # a call that failed is no turn
+            self._next_answer()
+            yield from (fact for fact in facts if not isinstance(fact, TurnStarted))
+            yield Notice(self._error)
+        else:
+            self._held = facts
+
+    def usage(self, message: dict[str, Any], message_id: str) -> Iterator[Event]:
+        """Read the usage of a whole answer."""
+        if (usage := usage_in(message, message_id)) is not None:
+            yield usage
+
+    def user(self, event: dict[str, Any]) -> Iterator[Event]:
+        """Read tool results; an answer without usage ends here."""
+        if self._turn == self._id and not get_text(event, "parent_tool_use_id"):
+            self._next_answer()
+        for fact in super().user(event):
+            if isinstance(fact, ToolFinished) and failed_exit(fact.output):
+                fact = replace(fact, ok=False)
+            yield fact
+
+    def _system_line(self, event: dict[str, Any]) -> Iterator[Event]:
+        if get_text(event, "subtype") != "retry":
+            yield from self._system.read(event)
+            return
+        data = get_dict(event, "data")
+        if data.get("preserveText") is True:
+            yield from self.release()
+        else:
+            yield from self._throw_away()
+        yield Notice("the model is asked again")
+
+    def _throw_away(self) -> Iterator[Event]:
+        """Forget the attempt; what is written of it cannot be taken back."""
+        if not self._held and self._turn == self._id:
+            yield Retracted((self._id,))
+            self._thrown_away = self._texts
+        self._held = []
+        self._drop_pieces()
+        self._next_answer()
+
+    def _drop_pieces(self) -> None:
+        for pieces in self._pieces.values():
+            pieces.clear()
+
+    def _result(self, event: dict[str, Any]) -> Iterator[Event]:
+        """Read the end; older versions call failures of the API a success."""
+        subtype, text = get_text(event, "subtype"), get_text(event, "result")
+        failure = get_text(get_dict(event, "error"), "message") or self._error
+        if not failure and text.startswith(API_ERROR):
+            failure = text
+        ok = subtype == "success" and not event.get("is_error") and not failure
+        self._turns += get_count(event, "num_turns")
+        usage = usage_in(event)
+        yield from self._system.close()
+        yield RunFinished(
+            ok,
+            "" if ok else failure or text or subtype,
+            reason=subtype,
+            totals=None if usage is None else replace(usage, scope="total"),
+            turns=self._turns or None,
+        )
+
+    def _stream_event(self, event: dict[str, Any]) -> Iterator[Event]:
+        """Read a piece of a message that will come whole."""
+        part = get_dict(event, "event")
+        kind, delta = get_text(part, "type"), get_dict(part, "delta")
+        if kind == "content_block_delta":
+            if get_text(event, "parent_tool_use_id"):
+                return
+            if text := get_text(delta, "text"):
+                self._pieces[Message].append(text)
+                yield TextDelta(text, self._id)
+            elif text := get_text(delta, "thinking"):
+                self._pieces[Thinking].append(text)
+                yield ThinkingDelta(text, self._id)
+        elif kind not in _SILENT_PARTS:
+            yield unknown(kind, "stream_event/")

@@ -1,0 +1,258 @@
+"""A poor place to run in: what is missing, closed, limited or crowded.
+
+Each run here is good but for its surroundings: the agent must not notice, and the
+record is whole.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from .harness import PYTHON, WRAPPER, Run, child, run, scripted
+
+GOOD = ("init", "text=Hi", "tool=t1", "done=t1", "result")
+CLAUDE = ("--adapter", "claude-code")
+
+
+def good(started: Run) -> None:
+    """What any good run leaves."""
+    started.end()
+    assert started.code == 0, started.stderr
+    assert started.messages == ["Hi"]
+    assert started.types == ["init", "prompt", "message", "tool", "tool", "complete"]
+    assert started.complete["status"] == "success"
+
+
+def limit(what: int, size: int) -> Callable[[], None]:
+    def prepare() -> None:
+        resource.setrlimit(what, (size, size))
+
+    return prepare
+
+
+def close(*fds: int) -> Callable[[], None]:
+    def prepare() -> None:
+        for fd in fds:
+            os.close(fd)
+
+    return prepare
+
+
+# Descriptors
+
+
+@pytest.mark.parametrize("fds", [(0,), (1,), (2,), (1, 2), (0, 1, 2)], ids=str)
+def test_closed_from_the_start(tmp_path: Path, fds: tuple[int, ...]) -> None:
+    good(Run(tmp_path, scripted(*GOOD), *CLAUDE, prepare=close(*fds)))
+
+
+def test_output_that_nobody_reads(tmp_path: Path) -> None:
+    """A pipe whose reader is gone, a device that is full: no business of the agent."""
+    ours, gone = os.pipe()
+    os.close(ours)
+    with open("/dev/full", "wb") as full:
+        for out in (gone, full):
+            steps = ("err=oops", *GOOD)
+            good(Run(tmp_path, scripted(*steps), *CLAUDE, stdout=out, stderr=out))
+    os.close(gone)
+
+
+def test_output_that_stalls(tmp_path: Path) -> None:
+    """A reader that takes nothing holds the agent up for a second at most."""
+    ours, theirs = os.pipe()
+    try:
+        command = child("flood", 1, 3_000_000)
+        with Run(tmp_path, command, stdout=theirs, stderr=theirs) as started:
+            started.end()
+        assert started.code == 0
+        assert len(started.raw) > 3_000_000
+        assert started.seconds < 10
+    finally:
+        os.close(ours)
+        os.close(theirs)
+
+
+@pytest.mark.parametrize("count", [20, 24, 32])
+def test_few_descriptors(tmp_path: Path, count: int) -> None:
+    """Enough for the work: nothing is lost. (Fewer: the next test.)"""
+    prepare = limit(resource.RLIMIT_NOFILE, count)
+    good(Run(tmp_path, scripted(*GOOD), *CLAUDE, prepare=prepare))
+
+
+@pytest.mark.parametrize("count", range(4, 20))
+def test_too_few_descriptors(tmp_path: Path, count: int) -> None:
+    """However few: no agent survives, and no dialog is left without an end."""
+    prepare = limit(resource.RLIMIT_NOFILE, count)
+    with Run(tmp_path, child("stubborn_tree"), "--timeout", "0.5", prepare=prepare) as (
+        started
+    ):
+        started.wait()
+        assert started.alive() == {}
+        if started.dialog:
+            assert started.types[-1] == "complete", started.stderr
+
+
+# Memory
+
+
+@pytest.mark.parametrize("megabytes", [200, 400])
+def test_a_small_address_space(tmp_path: Path, megabytes: int) -> None:
+    prepare = limit(resource.RLIMIT_AS, megabytes << 20)
+    good(Run(tmp_path, scripted(*GOOD), *CLAUDE, prepare=prepare))
+
+
+@pytest.mark.parametrize("megabytes", [16, 24, 40, 60])
+def test_an_address_space_that_is_too_small(tmp_path: Path, megabytes: int) -> None:
+    """Whatever cannot be loaded: nothing survives, what was begun is ended."""
+    prepare = limit(resource.RLIMIT_AS, megabytes << 20)
+    with Run(tmp_path, ["sleep", "0.2"], prepare=prepare) as started:
+        started.wait()
+        assert started.alive() == {}
+        if started.dialog:
+            assert started.types[-1] == "complete", started.stderr
+
+
+def test_a_line_that_does_not_fit_into_memory(tmp_path: Path) -> None:
+    """One endless line, more than we may have: the run ends with a record."""
+    prepare = limit(resource.RLIMIT_AS, 220 << 20)
+    command = child("flood", 1, 60_000_000, "--endless")
+    with Run(tmp_path, command, "--echo", "none", prepare=prepare) as started:
+        started.wait()
+        assert started.alive() == {}
+        assert started.types[-1] == "complete"
+
+
+def test_no_more_processes_than_ours(tmp_path: Path) -> None:
+    """The agent cannot be started: no hang, and it is told."""
+    if os.geteuid() == 0:
+        pytest.skip("root has no limit of processes")
+    prepare = limit(resource.RLIMIT_NPROC, 1)
+    with Run(tmp_path, ["true"], prepare=prepare) as started:
+        assert started.wait() in (125, 126)
+
+
+# The environment
+
+
+@pytest.mark.parametrize(
+    "variables",
+    [
+        {"HOME": ""},
+        {"HOME": "/nonexistent/home"},
+        {"LANG": "C", "LC_ALL": "C"},
+        {"LANG": "POSIX", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
+        {"LC_ALL": "nonsense"},
+        {"TZ": "America/New_York"},
+        {"TMPDIR": "/nonexistent"},
+        {"PYTHONWARNINGS": "error", "PYTHONDEVMODE": "1"},
+        {"PYTHONOPTIMIZE": "2"},
+        {"PATH": "/nonexistent"},
+        {"TERM": "", "COLUMNS": "0"},
+    ],
+    ids=lambda variables: ",".join(f"{k}={v}" for k, v in variables.items()),
+)
+def test_surroundings(tmp_path: Path, variables: Mapping[str, str]) -> None:
+    text = "text=Hi \u00fc \U0001f511"
+    steps = ("init", text, "result")
+    with Run(tmp_path, scripted(*steps), *CLAUDE, env=dict(variables)) as started:
+        started.end()
+    assert started.messages == [text[5:]]
+    assert started.entries[-1]["ts"].endswith("+00:00")
+
+
+def test_an_empty_environment(tmp_path: Path) -> None:
+    archive = tmp_path / "archive"
+    done = subprocess.run(
+        [WRAPPER, "--archive", str(archive), *CLAUDE, "--", *scripted(*GOOD)],
+        env={},
+        capture_output=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert (archive / "dialog.jsonl").read_bytes().endswith(b"}\n")
+
+
+def test_a_folder_that_is_gone(tmp_path: Path) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    words = [WRAPPER, *CLAUDE, "--archive", str(tmp_path / "a"), "--"]
+    done = subprocess.run(
+        ["sh", "-c", 'rmdir "$PWD"; exec "$@"', "-", *words, *scripted(*GOOD)],
+        cwd=gone,
+        env={"PATH": os.environ["PATH"]},
+        capture_output=True,
+        check=False,
+    )
+    assert b"Traceback" not in done.stderr
+    assert done.returncode in (0, 1), done.stderr
+    assert b'"complete"' in (tmp_path / "a" / "dialog.jsonl").read_bytes()
+
+
+# No /proc
+
+UNSHARE = ("unshare", "--mount", "--pid", "--fork", "--kill-child")
+
+
+def without_proc() -> list[str]:
+    """Give words that run a command where /proc is an empty folder."""
+    hide = 'mount -t tmpfs none /proc && exec "$@"'
+    return [*UNSHARE, "sh", "-c", hide, "-"]
+
+
+def works(words: list[str]) -> bool:
+    if os.geteuid() != 0 or shutil.which(words[0]) is None:
+        return False
+    done = subprocess.run([*words, "true"], capture_output=True, check=False)
+    return done.returncode == 0
+
+
+@pytest.mark.skipif(not works(without_proc()), reason="no right to hide /proc")
+def test_without_proc(tmp_path: Path) -> None:
+    good(Run(tmp_path, scripted(*GOOD), *CLAUDE, under=without_proc()))
+    command = child("stubborn_tree")
+    options = ("--timeout", "0.7", "--kill-grace", "0.1")
+    with Run(tmp_path, command, *options, under=without_proc()) as started:
+        assert started.wait() == 124
+        assert started.alive() == {}
+        assert started.types[-1] == "complete"
+
+
+# A crowd
+
+
+def test_many_runs_at_once(tmp_path: Path) -> None:
+    count = int(os.environ.get("AGENT_WRAP_CROWD", "10"))
+    started = [Run(tmp_path, scripted(*GOOD), *CLAUDE) for _ in range(count)]
+    for each in started:
+        good(each)
+
+
+def test_many_runs_on_one_archive(tmp_path: Path) -> None:
+    """One has it, the others are refused before they start an agent."""
+    archive = tmp_path / "archive"
+    steps = ("init", "text=Hi", "until=go", "result")
+    with Run(tmp_path, scripted(*steps), *CLAUDE, archive=archive) as first:
+        first.until_message("Hi")
+        others = [Run(tmp_path, ["true"], archive=archive) for _ in range(4)]
+        assert [other.wait() for other in others] == [125] * 4
+        (first.folder / "go").touch()
+        first.end()
+    assert first.types.count("complete") == 1
+
+
+def test_an_interpreter_that_shows_everything(tmp_path: Path) -> None:
+    """Warnings as errors, development mode: nothing of ours is sloppy."""
+    command: list[Any] = [sys.executable, "-X", "dev", "-W", "error", WRAPPER]
+    with Run(tmp_path, [*PYTHON, "-c", "print('x')"], under=command) as started:
+        started.end()
+    assert started.stderr == ""
+    assert run(tmp_path, ["true"]).code == 0

@@ -1,0 +1,402 @@
+"""The dialog's file in bad hands, and on a disk that is full."""
+
+from __future__ import annotations
+
+import errno
+import os
+import resource
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from agent_wrap import keeper as keeper_module
+from agent_wrap.keeper import RESERVE, Keeper
+from agent_wrap.validate import check
+from agent_wrap.writer import DIALOG, STDERR, STDOUT, SUMMARY, Archive
+
+from .harness import Run, child
+
+LINE = b'{"some":"line"}\n'
+
+
+@pytest.fixture
+def archive(tmp_path: Path) -> Iterator[Archive]:
+    archive = Archive.open(str(tmp_path / "archive"))
+    yield archive
+    archive.close()
+
+
+def shown(archive: Archive) -> bytes:
+    return Path(archive.dialog_path).read_bytes()
+
+
+def names(archive: Archive) -> set[str]:
+    return set(os.listdir(archive.path))
+
+
+def blocks(archive: Archive) -> int:
+    return os.stat(archive.dialog_path).st_blocks * 512
+
+
+# Room for the end
+
+
+def test_lines_are_there_at_once_and_room_is_kept(archive: Archive) -> None:
+    keeper = Keeper(archive)
+    for number in range(1, 4):
+        assert keeper.append(LINE, 0)
+        assert shown(archive) == LINE * number
+    assert blocks(archive) > RESERVE
+    assert keeper.append_last(LINE)
+    keeper.close()
+    assert shown(archive) == LINE * 4
+    assert blocks(archive) < RESERVE
+    assert keeper.notes == []
+    assert keeper.error is None
+
+
+def test_a_disk_that_gives_no_more_room(
+    archive: Archive, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ordinary lines stop, however short; the end is written out of the reserve."""
+    keeper = Keeper(archive)
+    assert keeper.append(LINE, 0)
+    monkeypatch.setattr(keeper_module, "_fallocate", lambda fd, size: errno.ENOSPC)
+    large = b"x" * (keeper_module.AHEAD + RESERVE)
+    assert not keeper.append(large, 0)
+    assert not keeper.append(LINE, 0)
+    assert keeper.full
+    assert keeper.error is not None
+    assert keeper.error.errno == errno.ENOSPC
+    assert keeper.append_last(LINE)
+    assert shown(archive) == LINE * 2
+
+
+def test_open_tools_take_part_of_the_reserve(
+    archive: Archive, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[int] = []
+
+    def remember(fd: int, size: int) -> int:
+        asked.append(size)
+        return errno.ENOSPC
+
+    monkeypatch.setattr(keeper_module, "_fallocate", remember)
+    Keeper(archive).append(LINE, 0)
+    Keeper(archive).append(LINE, 1000)
+    few, many = asked[1], asked[3]
+    assert many - few >= 1000 * 500
+
+
+@pytest.mark.parametrize("number", [errno.EOPNOTSUPP, errno.ENOSYS])
+def test_a_file_system_that_cannot_allocate_ahead(
+    archive: Archive, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    """Then a second file holds the room, and goes before the end is written."""
+    monkeypatch.setattr(keeper_module, "_fallocate", lambda fd, size: number)
+    keeper = Keeper(archive)
+    assert keeper.append(LINE, 0)
+    assert keeper.append(LINE, 0)
+    (reserve,) = names(archive) - {DIALOG, STDOUT, STDERR}
+    assert os.stat(os.path.join(archive.path, reserve)).st_size == RESERVE
+    assert keeper.append_last(LINE)
+    keeper.close()
+    assert names(archive) == {DIALOG, STDOUT, STDERR}
+    assert shown(archive) == LINE * 3
+
+
+def test_the_copy_costs_one_write_a_chunk(archive: Archive) -> None:
+    keeper = Keeper(archive)
+    assert archive.copy is not None
+    keeper.append(LINE, 0)
+    keeper.append(LINE, 0)
+    assert archive.copy.read() == b""
+    keeper.copy()
+    assert archive.copy.read() == LINE * 2
+
+
+# What somebody does to the file
+
+
+def do_truncate(path: Path) -> None:
+    os.truncate(path, 3)
+
+
+def do_append(path: Path) -> None:
+    with path.open("ab") as file:
+        file.write(b"mine")
+
+
+def do_replace(path: Path) -> None:
+    path.unlink()
+    path.write_bytes(b"mine")
+
+
+def do_link(path: Path) -> None:
+    path.unlink()
+    path.symlink_to(path.parent / "victim")
+
+
+def do_folder(path: Path) -> None:
+    path.unlink()
+    (path / "below").mkdir(parents=True)
+
+
+def do_remove_all(path: Path) -> None:
+    shutil.rmtree(path.parent)
+
+
+def do_rename(path: Path) -> None:
+    path.parent.rename(path.parent.parent / f"moved-{path.stat().st_ino}")
+
+
+@pytest.mark.parametrize(
+    ("do", "what"),
+    [
+        (do_truncate, "truncated"),
+        (do_append, "written to"),
+        (do_replace, "replaced"),
+        (do_link, "replaced"),
+        (do_folder, "replaced"),
+        (do_remove_all, "removed"),
+        (do_rename, "removed"),
+        (Path.unlink, "removed"),
+    ],
+)
+def test_it_is_put_back(
+    archive: Archive, do: Callable[[Path], None], what: str
+) -> None:
+    keeper = Keeper(archive)
+    path = Path(archive.dialog_path)
+    assert keeper.append(LINE, 0)
+    keeper.check()
+    assert keeper.notes == []
+    do(path)
+    keeper.check()
+    assert shown(archive) == LINE
+    assert not path.is_symlink()
+    assert keeper.notes == [f"dialog.jsonl was {what} during the run; restored"]
+    do(path)  # and again: the note is made once
+    assert keeper.append(LINE, 0)
+    keeper.close()
+    assert shown(archive) == LINE * 2
+    assert len(keeper.notes) == 1
+
+
+def test_bytes_that_were_changed_are_found_at_the_end(archive: Archive) -> None:
+    keeper = Keeper(archive)
+    keeper.append(LINE, 0)
+    fd = os.open(archive.dialog_path, os.O_WRONLY)
+    os.pwrite(fd, b"EVIL", 2)
+    os.close(fd)
+    keeper.check()
+    assert keeper.notes == []
+    keeper.close()
+    assert shown(archive) == LINE
+    assert "overwritten" in keeper.notes[0]
+
+
+def test_without_a_copy_the_loss_is_told(archive: Archive) -> None:
+    keeper = Keeper(archive)
+    assert archive.copy is not None
+    archive.copy.close()
+    archive.copy.fd = os.open("/dev/full", os.O_WRONLY)
+    keeper.append(LINE, 0)
+    keeper.copy()  # the copy's disk is full
+    Path(archive.dialog_path).unlink()
+    keeper.check()
+    assert "could not be restored" in keeper.notes[0]
+
+
+# Through the program
+
+KINDS = {
+    "overwrite": "overwritten",
+    "append": "written to",
+    "garbage": "written to",
+    "rename_archive": "removed",
+    "rename_dialog": "removed",
+    "remove_archive": "removed",
+    "truncate": "truncated",
+    "longer": "written to",
+    "link": "replaced",
+    "folder": "replaced",
+    "fifo": "replaced",
+    "other_file": "replaced",
+}
+
+
+def test_an_agent_that_meddles_with_its_record(tmp_path: Path) -> None:
+    started = {
+        how: Run(
+            tmp_path, child("meddler", tmp_path / how, how), archive=tmp_path / how
+        )
+        for how in KINDS
+    }
+    for how, each in started.items():
+        each.end()
+        assert (how, each.code) == (how, 0)
+        assert (how, each.messages) == (how, ["before", "after"])
+        assert each.complete["status"] == "success"
+        notes = "; ".join(each.summary["notes"])
+        assert KINDS[how] in notes, how
+        assert "restored" in notes, how
+    assert not (tmp_path / "link.victim").exists()
+
+
+def test_an_archive_that_becomes_a_file(tmp_path: Path) -> None:
+    """There is no place for the record: the agent goes on, the loss is told."""
+    archive = tmp_path / "archive"
+    command = child("meddler", archive, "file_in_place")
+    with Run(tmp_path, command, archive=archive) as started:
+        assert started.wait() == 0
+        assert started.alive() == {}
+        assert started.stdout == b"before\n\nafter\n\n"
+        assert "Traceback" not in started.stderr
+        assert "could not be written" in started.stderr
+    assert archive.read_bytes() == b"in the way"
+
+
+@pytest.mark.parametrize("how", ["summary_folder", "modes"])
+def test_a_record_that_is_shut(tmp_path: Path, how: str) -> None:
+    archive = tmp_path / "archive"
+    with Run(tmp_path, child("meddler", archive, how), archive=archive) as started:
+        assert started.wait() == 0
+        archive.chmod(0o700)
+        assert started.types[-1] == "complete"
+        assert started.messages == ["before", "after"]
+        assert "Traceback" not in started.stderr
+
+
+# A disk that is full
+
+
+def limit_file_size(size: int) -> Callable[[], None]:
+    def prepare() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+
+    return prepare
+
+
+SIZES = (200, 1_000, 4_096, 20_000, 100_000, 1_000_000)
+
+
+def test_files_may_not_grow(tmp_path: Path) -> None:
+    """From far too little to just too little; the agent is not touched by it."""
+    runs = {
+        size: Run(
+            tmp_path,
+            child("flood", 1, 1_200_000),
+            *("--echo", "none"),
+            prepare=limit_file_size(size),
+        )
+        for size in SIZES
+    }
+    for size, started in runs.items():
+        with started:
+            assert started.wait() == 0, (size, started.stderr)
+            assert started.alive() == {}
+            assert "Traceback" not in started.stderr
+            data = started.dialog
+            assert len(data) <= size
+            assert not data or data.endswith(b"}\n")
+            if size < 4_096:  # no room for a record: it is told where it can be
+                continue
+            assert [p for p in check(data) if not p.warning] == [], size
+            assert "entries could not be written (File too large)" in (
+                started.complete["message"]
+            )
+            if size > 4_096:
+                assert started.summary["entries_lost"] > 0
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of 1 MiB."""
+    place = tmp_path / "disk"
+    place.mkdir()
+    words = ["mount", "-t", "tmpfs", "-o", "size=1m", "none", str(place)]
+    if os.geteuid() != 0:
+        pytest.skip("only root may mount")
+    if subprocess.run(words, capture_output=True, check=False).returncode != 0:
+        pytest.skip("no right to mount a file system")
+    try:
+        yield place
+    finally:
+        subprocess.run(["umount", "-l", str(place)], check=True)
+
+
+def fill(place: Path) -> None:
+    """Take all that is free."""
+    with (place / "ballast").open("wb", buffering=0) as file:
+        for size in (65536, 4096, 1):
+            try:
+                while True:
+                    file.write(b"\0" * size)
+            except OSError:
+                continue
+
+
+@pytest.mark.parametrize("how", ["by the agent's output", "by somebody else"])
+def test_a_full_disk(small_disk: Path, tmp_path: Path, how: str) -> None:
+    archive = small_disk / "archive"
+    if how == "by somebody else":
+        steps = ("init", "text=before", "tool=t1", "until=go", "text=after", "result")
+        command = child("scripted", *steps)
+    else:
+        command = child("flood", 1, 3_000_000)
+    with Run(tmp_path, command, "--echo", "none", archive=archive) as started:
+        if how == "by somebody else":
+            started.until(lambda: "tool" in started.types, "a tool")
+            fill(small_disk)
+            (started.folder / "go").touch()
+        assert started.wait() == 0
+        assert started.alive() == {}
+        assert "Traceback" not in started.stderr
+        data = started.dialog
+        assert [p for p in check(data) if not p.warning] == []
+        assert started.complete["status"] == "success"
+        if how == "by somebody else":
+            assert started.messages[0] == "before"
+        else:
+            assert "No space left" in started.complete["message"]
+
+
+def test_a_full_disk_and_a_killed_supervisor(
+    small_disk: Path, tmp_path: Path
+) -> None:
+    """The guardian's end fits into the room that its supervisor kept."""
+    from .killing import kill_supervisor
+
+    steps = ("init", "text=before", "tool=t1", "sleep=60")
+    archive = small_disk / "archive"
+    command = child("scripted", *steps)
+    claude = ("--adapter", "claude-code")
+    with Run(tmp_path, command, *claude, archive=archive) as started:
+        started.until(lambda: "tool" in started.types, "a tool")
+        fill(small_disk)
+        kill_supervisor(started)
+        assert started.wait() == 137
+        assert [p for p in check(started.dialog) if not p.warning] == []
+        assert started.types[-2:] == ["tool", "complete"]
+
+
+def test_a_disk_that_becomes_read_only(small_disk: Path, tmp_path: Path) -> None:
+    """What is open may still be written or not; nothing hangs, nobody is failed."""
+    archive = small_disk / "archive"
+    steps = ("init", "text=before", "until=go", "text=after", "result")
+    command = child("scripted", *steps)
+    with Run(tmp_path, command, archive=archive) as started:
+        started.until_message("before")
+        # With files open for writing the kernel refuses the plain way.
+        words = ["mount", "-o", "remount,ro", str(small_disk)]
+        busy = subprocess.run(words, capture_output=True, check=False).returncode != 0
+        (started.folder / "go").touch()
+        assert started.wait() == 0
+        assert started.alive() == {}
+        if busy:
+            assert started.complete["status"] == "success"
+        assert SUMMARY in os.listdir(archive) or not busy
