@@ -8,7 +8,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 from agent_wrap.events import Event, Retracted, RunFinished, TurnStarted, Usage
 
@@ -83,26 +85,18 @@ class Account:
         self._since_total = Tokens()
         self._in_total: set[str] = set()
         self._total_cost: float | None = None
+        self._handlers: dict[type[Event], Callable[[Any], None]] = {
+            Usage: self._count,
+            TurnStarted: self._turn,
+            RunFinished: self._finished,
+            Retracted: self._retracted,
+        }
 
     def apply(self, event: Event) -> None:
         """Take one event into account; most say nothing about usage."""
-        if isinstance(event, Usage):
-            if event.scope == "total":
-                self._report(event)
-            else:
-                self._count(event)
-        elif isinstance(event, TurnStarted):
-            self._turn(event.id)
-        elif isinstance(event, RunFinished):
-            if event.totals is not None:
-                self._report(event.totals)
-            if event.turns is not None:
-                self.reported_turns = event.turns
-        elif isinstance(event, Retracted):
-            for message_id in event.message_ids:
-                if message_id in self._turn_ids:
-                    del self._turn_ids[message_id]
-                    self.turns -= 1
+        handler = self._handlers.get(type(event))
+        if handler is not None:
+            handler(event)
 
     def usage_of(self, message_id: str) -> Usage | None:
         """Give what is known of one message."""
@@ -122,18 +116,35 @@ class Account:
             return replace(used, cost=self.messages.cost)
         return replace(used, cost=self._total_cost + (since.cost or 0.0))
 
-    def _turn(self, turn_id: str) -> None:
-        if turn_id in self._turn_ids:
+    def _finished(self, event: RunFinished) -> None:
+        if event.totals is not None:
+            self._report(event.totals)
+        if event.turns is not None:
+            self.reported_turns = event.turns
+
+    def _retracted(self, event: Retracted) -> None:
+        for message_id in event.message_ids:
+            if message_id in self._turn_ids:
+                del self._turn_ids[message_id]
+                self.turns -= 1
+
+    def _turn(self, event: TurnStarted) -> None:
+        if event.id in self._turn_ids:
             return
-        self._turn_ids[turn_id] = None
+        self._turn_ids[event.id] = None
         self.turns += 1
         if len(self._turn_ids) > REMEMBERED:
             del self._turn_ids[next(iter(self._turn_ids))]
 
     def _count(self, usage: Usage) -> None:
+        if usage.scope == "total":
+            self._report(usage)
+            return
         message_id = usage.message_id
-        change = Tokens.of(usage)
         old = self._usages.get(message_id)
+        if old == usage:  # some agents repeat it with each block of an answer
+            return
+        change = Tokens.of(usage)
         if old is not None:
             change -= Tokens.of(old)
         self._usages[message_id] = usage

@@ -43,10 +43,12 @@ def _events_file(proc: str) -> str:
     """
     for version, mount, root in _mounts(f"{proc}/self/mountinfo"):
         path = _own_path(f"{proc}/self/cgroup", version)
+        if not path:
+            continue
         name = "memory.events" if version == 2 else "memory.oom_control"
         for below in (os.path.relpath(path, root), "."):
             file = os.path.normpath(os.path.join(mount, below, name))
-            if path and os.path.isfile(file):
+            if os.path.isfile(file):
                 return file
     return ""
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from agent_wrap.events import PROGRESS, Event, Notice, Send, Unknown, Unparsed
 from agent_wrap.outcome import Cause
 
-_NO_EVENT = (Unparsed, Unknown, Notice, Send)
+_NO_EVENT: frozenset[type[Event]] = frozenset({Unparsed, Unknown, Notice, Send})
+_PROGRESS: frozenset[type[Event]] = frozenset(PROGRESS)
 
 
 class Clocks:
@@ -36,12 +39,14 @@ class Clocks:
         self._spawned = spawned
         self._last_event = spawned
 
-    def apply(self, event: Event, now: float) -> None:
-        """Take note of an event."""
+    def apply(self, kinds: Collection[type[Event]], now: float) -> None:
+        """Take note of the kinds of events that came at one moment."""
+        if not kinds:
+            return
         self._last_event = now
-        if isinstance(event, PROGRESS):
+        if not _PROGRESS.isdisjoint(kinds):
             self.last_progress = now
-        if self.first_event_at is None and not isinstance(event, _NO_EVENT):
+        if self.first_event_at is None and not _NO_EVENT.issuperset(kinds):
             self.first_event_at = now
 
     def due(

@@ -10,6 +10,7 @@ waits for what `init` names; the first entry that cannot wait begins it.
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
 from typing import Any, Literal
 
 from agent_wrap import entries
@@ -29,6 +30,9 @@ from agent_wrap.jsonvalue import clean, clean_text, too_deep
 from agent_wrap.limits import LONGEST_NAME, Budget, Kind
 
 State = Literal["NEW", "OPEN", "COMPLETE"]
+
+_NOTHING: list[Entry] = []
+"""No entries; never changed."""
 
 
 class OpenTool:
@@ -86,6 +90,14 @@ class Dialog:
         self._used_ids: set[str] = set()
         self._names: dict[str, str] = {}
         self._tokens_shown: str = ""
+        self._handlers: dict[type[Event], Callable[[Any, float], list[Entry]]] = {
+            Message: self._message,
+            Thinking: self._thinking,
+            ToolStarted: self._tool_started,
+            ToolFinished: self._tool_finished,
+            SessionStarted: self._session_started,
+            Prompt: self._prompt_told,
+        }
         self._ts: tuple[float, str] = (0.0, entries.timestamp(0.0))
 
     @property
@@ -120,25 +132,12 @@ class Dialog:
 
     def apply(self, event: Event, now: float) -> list[Entry]:
         """Give the entries that one event leads to; most events lead to none or one."""
+        kind = type(event)
+        handler = self._handlers.get(kind)
+        if handler is not None:
+            return handler(event, now)
         self.account.apply(event)
-        if isinstance(event, Message):
-            return self._message(event, now)
-        if isinstance(event, ToolStarted):
-            return self._tool_started(event, now)
-        if isinstance(event, ToolFinished):
-            return self._tool_finished(event, now)
-        if isinstance(event, Thinking):
-            if not event.text.strip() or not self._room_for("thinking"):
-                return []
-            out = self._ready(now)
-            text = clean_text(event.text)
-            out.append(entries.thinking(self._next_seq(), self._stamp(now), text))
-            return out
-        if isinstance(event, SessionStarted):
-            return self._session_started(event, now)
-        if isinstance(event, Prompt):
-            return self._prompt_told(event, now)
-        return []
+        return _NOTHING
 
     def complete(
         self,
@@ -240,9 +239,19 @@ class Dialog:
         self._prompt = event.text
         return [] if self.state == "NEW" else self._flush_prompt(now)
 
+    def _thinking(self, event: Thinking, now: float) -> list[Entry]:
+        text = event.text
+        if not text or text.isspace() or not self._room_for("thinking"):
+            return _NOTHING
+        out = self._ready(now)
+        text = clean_text(text)
+        out.append(entries.thinking(self._next_seq(), self._stamp(now), text))
+        return out
+
     def _message(self, event: Message, now: float) -> list[Entry]:
-        if not event.text.strip() or not self._room_for("message"):
-            return []
+        text = event.text
+        if not text or text.isspace() or not self._room_for("message"):
+            return _NOTHING
         out = self._ready(now)
         tokens = None
         if event.message_id and event.message_id != self._tokens_shown:
@@ -250,7 +259,7 @@ class Dialog:
             if usage is not None and usage.final:
                 tokens = (usage.tokens_in, usage.output)
                 self._tokens_shown = event.message_id
-        text = clean_text(event.text)
+        text = clean_text(text)
         out.append(entries.message(self._next_seq(), self._stamp(now), text, tokens))
         return out
 

@@ -23,13 +23,13 @@ def encode(entry: dict[str, Any]) -> bytes:
     """Encode an entry, its line feed included."""
     try:
         # The check as well: surrogates, integers beyond 64 bits, depth, other types.
-        line = orjson.dumps(entry)
+        line = orjson.dumps(entry, option=orjson.OPT_APPEND_NEWLINE)
     except TypeError:
         return _careful(entry)
     if b"\\u0000" in line:  # a NUL, or the text of one
         return _careful(entry)
     if line.isascii():
-        return line + b"\n"
+        return line
     try:
         return _ascii(entry).encode() + b"\n"
     except (TypeError, ValueError):  # not a number, or a type that only orjson takes

@@ -15,6 +15,7 @@ from agent_wrap.settings import Settings, run_directory
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from agent_wrap.adapter import Adapter
+    from agent_wrap.redact import Redactor
     from agent_wrap.writer import Archive
 
 PROMPT_FILE = "prompt.txt"
@@ -43,6 +44,7 @@ class Plan:
         self.detected_by = ""
         self.adapter: type[Adapter] | None = None
         self.written = 0
+        self.prompt_in_file = False
         self.adapted = False
         self.notes: list[str] = []
         self.identity: Identity | None = None
@@ -120,6 +122,7 @@ def deliver_prompt(plan: Plan, archive: Archive) -> None:
     elif via in ("auto", "file") and _has(plan, "{prompt_file}"):
         path = os.path.join(os.path.abspath(archive.path), PROMPT_FILE)
         error = archive.write_file(PROMPT_FILE, prompt.encode("utf-8", "replace"))
+        plan.prompt_in_file = error is None
         if error is not None:
             plan.notes.append(f"the prompt's file could not be written: {error}")
         plan.command = [word.replace("{prompt_file}", path) for word in plan.command]
@@ -133,6 +136,15 @@ def deliver_prompt(plan: Plan, archive: Archive) -> None:
     elif via in ("argv", "file"):
         mark = "{prompt}" if via == "argv" else "{prompt_file}"
         plan.notes.append(f"the prompt is only recorded: the command has no {mark}")
+
+
+def clean_prompt_file(plan: Plan, archive: Archive, redactor: Redactor) -> None:
+    """Take the secrets out of the prompt's file, once the agent needs it no more."""
+    if plan.prompt_in_file:
+        prompt = archive.read_file(PROMPT_FILE)
+        clean = redactor.replace(prompt)
+        if clean != prompt and archive.write_file(PROMPT_FILE, clean) is not None:
+            archive.remove(PROMPT_FILE)
 
 
 def _has(plan: Plan, mark: str) -> bool:

@@ -16,12 +16,13 @@ from typing import Any
 
 from agent_wrap.adapter import Adapter
 from agent_wrap.events import Event, Unknown, Unparsed
-from agent_wrap.jsonvalue import objects
+from agent_wrap.jsonvalue import objects, one_object
 from agent_wrap.lines import LineDecoder, LongLine
 
 CLASSES = ("mapped", "ignored", "unknown", "unparsable")
 """The classes of lines, from the best to the worst."""
 
+_NOTHING = -1
 _MAPPED, _IGNORED, _UNKNOWN, _UNPARSABLE = range(4)
 _UNKNOWN_TYPES = 100
 _FAILURES = 10
@@ -78,7 +79,10 @@ class Reader:
 
     def feed(self, data: bytes) -> Iterator[Event]:
         """Take the next bytes; give the events they state, as early as possible."""
-        return self._lines(self._decoder.feed(data))
+        lines = self._decoder.feed(data)
+        if self._detection is None and (adapter := self.adapter) is not None:
+            return self._read(lines, adapter)
+        return self._detect_all(lines)
 
     def settle(self, *, ended: bool = False) -> Iterator[Event]:
         """Stop holding lines: read as plain text what nobody has recognised so far.
@@ -109,17 +113,56 @@ class Reader:
 
     def close(self) -> Iterator[Event]:
         """End of the stream: the last line, and what the adapter held back."""
-        yield from self._lines(self._decoder.close())
+        lines = self._decoder.close()
+        if self._detection is None and (adapter := self.adapter) is not None:
+            yield from self._read(lines, adapter)
+        else:
+            yield from self._detect_all(lines)
         yield from self.settle(ended=True)
         if self.adapter is not None:
             yield from self._guarded(self.adapter.close)
 
-    def _lines(self, lines: Iterable[bytes | LongLine]) -> Iterator[Event]:
+    def _detect_all(self, lines: Iterable[bytes | LongLine]) -> Iterator[Event]:
         for line in lines:
             if self._detection is not None:
                 yield from self._detect(line, self._detection)
             elif self.adapter is not None:
                 yield from self._line(line, self.adapter)
+
+    def _read(
+        self, lines: Iterable[bytes | LongLine], adapter: Adapter
+    ) -> Iterator[Event]:
+        """Read lines, the usual ones without a detour: one JSON object each.
+
+        Every line passes here, so this does by hand what `_line` and `_part` do with
+        more care (docs/adr/0002).
+        """
+        feed, counts, text = adapter.feed, self._counts, adapter.reads == "text"
+        for line in lines:
+            event = None if text or type(line) is not bytes else one_object(line)
+            if event is None:
+                yield from self._line(line, adapter)
+                continue
+            worst = _NOTHING
+            try:
+                for fact in feed(event):
+                    kind = type(fact)
+                    if kind is Unknown or kind is Unparsed:
+                        worst = max(worst, self._class_of(fact))
+                    elif worst < _MAPPED:
+                        worst = _MAPPED
+                    yield fact
+            except Exception as error:
+                worst = _UNPARSABLE
+                yield self._failed(line, error)  # type: ignore[arg-type]  # bytes, above
+            counts[_IGNORED if worst < 0 else worst] += 1
+
+    def _class_of(self, fact: Event) -> int:
+        """Give the class that one fact puts its line in; count what is unknown."""
+        if isinstance(fact, Unknown):
+            self._count_unknown(fact.type)
+            return _UNKNOWN
+        return _UNPARSABLE if isinstance(fact, Unparsed) else _MAPPED
 
     def _detect(self, line: bytes | LongLine, detection: Detection) -> Iterator[Event]:
         found = (isinstance(line, bytes) and objects(line)) or []
@@ -175,17 +218,11 @@ class Reader:
         silent: int,
     ) -> Iterator[Event]:
         """Give the events of one part; a part without any is of class `silent`."""
-        worst = -1
+        worst = _NOTHING
         try:
-            for event in call(given):
-                kind = _MAPPED
-                if isinstance(event, Unknown):
-                    kind = _UNKNOWN
-                    self._count_unknown(event.type)
-                elif isinstance(event, Unparsed):
-                    kind = _UNPARSABLE
-                worst = max(worst, kind)
-                yield event
+            for fact in call(given):
+                worst = max(worst, self._class_of(fact))
+                yield fact
         except Exception as error:
             worst = _UNPARSABLE
             yield self._failed(line, error)

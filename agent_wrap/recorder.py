@@ -19,7 +19,7 @@ from agent_wrap.ledger import Ledger
 from agent_wrap.outcome import Outcome
 from agent_wrap.reader import Reader
 from agent_wrap.redact import Redactor
-from agent_wrap.story import Story
+from agent_wrap.story import TOLD_BY, Story
 from agent_wrap.writer import Archive
 
 Watcher = Callable[[Event | None, list[Entry]], None]
@@ -133,14 +133,19 @@ class Recorder:
 
     def _record(self, events: Iterable[Event]) -> None:
         now, moment = time.time(), time.monotonic()
+        apply, watchers = self.dialog.apply, self.watchers
+        kinds: set[type[Event]] = set()
         for event in events:
-            new = self.dialog.apply(event, now)
+            kind = type(event)
+            kinds.add(kind)
+            new = apply(event, now)
             if new:
                 self._write(new)
-            self.story.apply(event)
-            self.clocks.apply(event, moment)
-            for watcher in self.watchers:
+            if kind in TOLD_BY:
+                self.story.apply(event)
+            for watcher in watchers:
                 watcher(event, new)
+        self.clocks.apply(kinds, moment)
         self.keeper.copy()
         account = self.dialog.account
         tokens = account.tokens

@@ -19,7 +19,7 @@ from agent_wrap.entries import UNKNOWN, Entry, init, prompt, timestamp
 from agent_wrap.errors import AdapterError
 from agent_wrap.finish import Remains
 from agent_wrap.outcome import Cause, Ending, Outcome, decide, signal_name
-from agent_wrap.plan import Plan
+from agent_wrap.plan import Plan, clean_prompt_file
 from agent_wrap.reader import Detection, Reader
 from agent_wrap.redact import Redactor
 from agent_wrap.running import Run
@@ -61,6 +61,7 @@ def rescue(run: Run, status: int, killed: dict[int, str]) -> int:
             _agree(summary, remains.complete)
     except OSError as error:
         say(f"the dialog could not be finished: {error}")
+    clean_prompt_file(run.plan, run.archive, run.redactor)
     run.archive.write_file(SUMMARY, run.redactor.replace_line(encode(summary)))
     say(outcome.message)
     return outcome.exit_code

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from agent_wrap.cgroup import MemoryEvents
 from agent_wrap.ledger import Ledger
 from agent_wrap.plan import Plan
 from agent_wrap.redact import Redactor
@@ -23,6 +24,7 @@ class Run:
         self.started = started
         self.mask = mask
         self.ledger = Ledger()
+        self.memory = MemoryEvents()  # counts from before the agent can run out of it
         settings = plan.settings
         hidden = (
             {}

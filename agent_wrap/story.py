@@ -19,6 +19,10 @@ NOTICES = 100
 """The last notices are kept; the raw stream has them all."""
 
 
+TOLD_BY = frozenset({Notice, RunFinished, SessionStarted, SubagentUpdated, TurnStarted})
+"""The events that a story is made of; all others say nothing to it."""
+
+
 class Story:
     """The agent's own account.
 

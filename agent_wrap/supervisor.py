@@ -18,7 +18,6 @@ import anyio
 from anyio.abc import TaskGroup
 
 from agent_wrap import assembly, first_lines, process
-from agent_wrap.cgroup import MemoryEvents
 from agent_wrap.daemon import project
 from agent_wrap.echo import Echo
 from agent_wrap.encode import encode
@@ -26,6 +25,7 @@ from agent_wrap.errors import SpawnError
 from agent_wrap.events import RunFinished
 from agent_wrap.ladder import Ladder
 from agent_wrap.outcome import Cause, Ending, Outcome, decide
+from agent_wrap.plan import clean_prompt_file
 from agent_wrap.resources import Sampler
 from agent_wrap.running import Run
 from agent_wrap.stderr import say
@@ -63,7 +63,7 @@ class Supervisor:
         self.parts = assembly.Assembly(run, spawned)
         self.recorder = self.parts.recorder
         self.sampler = Sampler()
-        self.memory = MemoryEvents()
+        self.memory = run.memory
         self.notes = [process.GUARANTEES] if process.GUARANTEES else []
         self._control = control
         self._agent = agent
@@ -341,6 +341,7 @@ class Supervisor:
             killed=self._ladder.killed if self._ladder else [],
             notes=self.notes,
         )
+        clean_prompt_file(self.plan, self.archive, self.recorder.redactor)
         summary = build(self.plan, measured, self.recorder)
         data = self.recorder.redactor.replace_line(encode(summary))
         error = self.archive.write_file(SUMMARY, data)

@@ -52,7 +52,7 @@ def test_the_wall_clock_runs_from_our_own_start() -> None:
     some = clocks(timeout=5.0)
     assert due(some, START + 4.999) is None
     assert due(some, START + 5) == (Cause.TIMEOUT, 5.0)
-    some.apply(Message("Hi"), START + 4.9)
+    some.apply([Message], START + 4.9)
     assert due(some, START + 5, busy=True, background=True) == (Cause.TIMEOUT, 5.0)
     assert due(some, START + 5, finished=True) == (Cause.TIMEOUT, 5.0)
 
@@ -70,9 +70,9 @@ def test_first_output() -> None:
     assert due(some, SPAWN + 2.999) is None
     assert due(some, SPAWN + 3) == (Cause.FIRST_OUTPUT, 3.0)
     for event in NOTHING:
-        some.apply(event, SPAWN + 1)
+        some.apply([type(event)], SPAWN + 1)
     assert due(some, SPAWN + 3) == (Cause.FIRST_OUTPUT, 3.0)
-    some.apply(Usage(), SPAWN + 2)
+    some.apply([Usage], SPAWN + 2)
     assert some.first_event_at == SPAWN + 2
     assert due(some, 1e9) is None
 
@@ -81,17 +81,17 @@ def test_idle() -> None:
     some = clocks(idle=2.0)
     assert due(some, SPAWN + 1.999) is None
     assert due(some, SPAWN + 2) == (Cause.IDLE, 2.0)
-    some.apply(Message("Hi"), SPAWN + 1)
+    some.apply([Message], SPAWN + 1)
     assert due(some, SPAWN + 2.999) is None
     for event in (*NOTHING, Usage()):
-        some.apply(event, SPAWN + 2.5)
+        some.apply([type(event)], SPAWN + 2.5)
     assert due(some, SPAWN + 3) == (Cause.IDLE, 2.0)
 
 
 @pytest.mark.parametrize("kind", events.PROGRESS)
 def test_progress(kind: type[Event]) -> None:
     some = clocks(idle=2.0)
-    some.apply(kind.__new__(kind), SPAWN + 1.5)
+    some.apply([kind], SPAWN + 1.5)
     assert some.last_progress == SPAWN + 1.5
 
 
@@ -105,17 +105,17 @@ def test_idle_stands_still_while_busy() -> None:
 
 def test_the_result_grace_restarts_with_each_event() -> None:
     some = clocks(idle=1.0, first_output=1.0)
-    some.apply(RunFinished(True), SPAWN + 1)
+    some.apply([RunFinished], SPAWN + 1)
     assert due(some, SPAWN + 10.999, finished=True) is None  # nor is idle
     assert due(some, SPAWN + 11, finished=True) == (Cause.RESULT_GRACE, 10.0)
-    some.apply(Notice("still here"), SPAWN + 5)
+    some.apply([Notice], SPAWN + 5)
     assert due(some, SPAWN + 14.999, finished=True) is None
     assert due(some, SPAWN + 15, finished=True) == (Cause.RESULT_GRACE, 10.0)
 
 
 def test_the_result_grace_stands_still_for_background_tasks() -> None:
     some = clocks()
-    some.apply(RunFinished(True), SPAWN)
+    some.apply([RunFinished], SPAWN)
     assert due(some, SPAWN + 60, finished=True, background=True) is None
     assert due(some, SPAWN + 69.9, finished=True) is None
     assert due(some, SPAWN + 70, finished=True) == (Cause.RESULT_GRACE, 10.0)
@@ -124,9 +124,9 @@ def test_the_result_grace_stands_still_for_background_tasks() -> None:
 def test_how_long_nothing_is_due() -> None:
     some = clocks(timeout=5.0, first_output=2.0, idle=3.0)
     assert some.until_next(SPAWN, 60) == 2.0
-    some.apply(Message("Hi"), SPAWN + 0.5)
+    some.apply([Message], SPAWN + 0.5)
     assert some.until_next(SPAWN + 1, 60) == 2.5
-    some.apply(Message("Hi"), SPAWN + 2)
+    some.apply([Message], SPAWN + 2)
     assert some.until_next(SPAWN + 2, 60) == 2.0
     assert 0 < some.until_next(SPAWN + 60, 60) <= 0.001  # overdue: at once
     assert some.until_next(SPAWN + 2, 0.25) == 0.25

@@ -21,15 +21,16 @@ from agent_wrap_adapters.argv import Options, after_program, parse
 
 _OPTIONS = Options(
     one="--model --weak-model --editor-model --openai-api-key --anthropic-api-key "
-    "--openai-api-base --openai-api-type --openai-api-version --openai-api-deployment-id "
-    "--openai-organization-id --set-env --api-key --list-models --models --alias "
-    "--model-settings-file --model-metadata-file --reasoning-effort --thinking-tokens "
-    "--timeout --edit-format --chat-mode --editor-edit-format --cache-keepalive-pings "
-    "--max-chat-history-tokens --map-tokens --map-refresh --map-multiplier-no-files "
-    "--input-history-file --chat-history-file --llm-history-file --aiderignore "
-    "--commit-prompt --lint-cmd --test-cmd --analytics-log --apply --file --read --load "
-    "--chat-language --commit-language --encoding --line-endings -c --config --env-file "
-    "--editor --code-theme -m --message --msg -f --message-file"
+    "--openai-api-base --openai-api-type --openai-api-version --openai-api- "
+    "deployment-id --openai-organization-id --set-env --api-key --list-models "
+    "--models --alias --model-settings-file --model-metadata-file --reasoning- "
+    "effort --thinking-tokens --timeout --edit-format --chat-mode --editor-edit- "
+    "format --cache-keepalive-pings --max-chat-history-tokens --map-tokens --map- "
+    "refresh --map-multiplier-no-files --input-history-file --chat-history-file "
+    "--llm-history-file --aiderignore --commit-prompt --lint-cmd --test-cmd "
+    "--analytics-log --apply --file --read --load --chat-language --commit-language "
+    "--encoding --line-endings -c --config --env-file --editor --code-theme -m "
+    "--message --msg -f --message-file"
 )
 _MESSAGE, _FILE = ("-m", "--message", "--msg"), ("-f", "--message-file")
 _OTHER_JOBS = ("-h", "--help", "--version", "--list-models", "--models", "--gui")
@@ -40,15 +41,9 @@ _TOKENS = re.compile(
 )
 _MODEL = re.compile(r"(?:Main model|Model): (\S+) with .+ edit format")
 _ERROR = re.compile(r"litellm\.\w+: |Model \S+ has hit a token limit!")
-_OWN = (
-    "Applied edit to ",
-    "Commit ",
-    "Did not apply edit to ",
-    "Only ",
-    "Running ",
-    "Skipping edits to ",
-    "You can use /undo ",
-    "https://aider.chat/",
+_OWN = re.compile(
+    r"(Applied edit|Did not apply edit|Skipping edits) to |Commit [0-9a-f]{7,} |"
+    r"Only \d+ reflections allowed|You can use /undo |https://aider\.chat/\S+$"
 )
 """How lines of its own begin, between one answer and the next."""
 
@@ -85,7 +80,7 @@ class Aider(Adapter):
             self._error.clear()
         elif self._error or _ERROR.match(text):
             self._error.append(text.strip())
-        elif text.startswith(_OWN) and not any(map(str.strip, self._text[:-1])):
+        elif _OWN.match(text) and text.endswith("\n".join(self._text).strip()):
             self._text.clear()  # at most the name of the file it speaks of
             yield Notice(text)
         else:

@@ -21,8 +21,9 @@ _OPTIONS = Options(
     maybe="-x --execute",
 )
 _OTHER_JOBS = ("-h", "--help", "-V", "--version")
-_SUBCOMMANDS = ("threads", "thread", "t")
+_SUBCOMMANDS = ("threads", "thread", "t", "continue", "c")
 _EXECUTE = ("-x", "--execute")
+_STREAM = ("--stream-json", "--stream-json-thinking")
 
 
 class Amp(StreamJson, Adapter):
@@ -94,21 +95,16 @@ class Amp(StreamJson, Adapter):
         words = list(command)
         start = after_program(words, cls.programs)
         found = parse(words, start, _OPTIONS)
-        operands = [word for _, word in found.operands]
-        if found.has(*_OTHER_JOBS) or (operands and operands[0] not in _SUBCOMMANDS):
-            operands_are_prompt = found.has(*_EXECUTE)
-            if found.has(*_OTHER_JOBS) or not operands_are_prompt:
-                return Prepared(words)
-        told = found.value(*_EXECUTE) or None
-        if told is None and operands and operands[0] not in _SUBCOMMANDS:
-            told = operands[0]
+        operands = [w for _, w in found.operands if w not in _SUBCOMMANDS]
+        executes = found.has(*_EXECUTE)
+        if found.has(*_OTHER_JOBS) or (operands and not executes):
+            return Prepared(words)  # another subcommand, or a person at a terminal
+        told = found.value(*_EXECUTE) or (operands[0] if operands else None)
         asked = told if prompt is None else prompt
         added = []
-        if prompt is not None and not found.has(*_EXECUTE):
+        if prompt is not None and not executes:
             added.append("-x")
-        if (added or found.has(*_EXECUTE)) and not any(
-            name.startswith("--stream-json") for name in found.given
-        ):
+        if (added or executes) and not found.has(*_STREAM):
             added.append("--stream-json")
         words.extend(added)
         stdin = as_stdin(prompt) if prompt is not None and told is None else None

@@ -61,6 +61,10 @@ class Cline(Adapter):
         """Give the facts that one line states."""
         return self._stream.feed(event)
 
+    def close(self) -> Iterator[Event]:
+        """Give what the agent was saying when its stream ended."""
+        return self._stream.close()
+
     @classmethod
     def recognises(cls, event: dict[str, Any]) -> bool:
         """Tell Cline by its hooks, or by an event of its loop."""

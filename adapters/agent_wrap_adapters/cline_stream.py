@@ -32,6 +32,7 @@ class ClineStream:
 
     def __init__(self) -> None:
         self._turns: dict[str, str] = {"": ""}
+        self._pieces: list[str] = []
         self._deltas = ""
         self._thought = False
         self._tool_id = ""
@@ -46,6 +47,7 @@ class ClineStream:
         elif kind == "hook_event":
             yield from self._hook(event)
         elif kind == "run_result":
+            yield from self.close()
             yield SessionStarted(model=get_text(get_dict(event, "model"), "id"))
             yield _finished(event, with_totals=not self._delegated)
         elif kind == "run_aborted":  # after a run_result that says so, or in its place
@@ -54,6 +56,10 @@ class ClineStream:
             yield Notice(get_text(event, "message"))
         elif kind != "team_event":
             yield Unknown(kind or "(no type)")
+
+    def close(self) -> Iterator[Event]:
+        """Give what was still being said when the stream ended."""
+        yield from self._say("".join(self._pieces))
 
     @property
     def _agent(self) -> str:
@@ -86,6 +92,7 @@ class ClineStream:
             turn = f"{self._agent} iteration-{get_count(event, 'iteration')}"
             self._turns[self._agent] = turn.strip()
             if not self._agent:
+                self._pieces.clear()
                 self._deltas, self._thought = "", False
         elif kind == "notice":
             yield Notice(get_text(event, "message"))
@@ -102,16 +109,22 @@ class ClineStream:
         if kind == "content_start":  # each delta is called a start
             if content == "reasoning":
                 self._deltas += thought
-                yield ThinkingDelta(thought)
+                yield ThinkingDelta(thought, self._turn)
             elif content == "text":
-                yield TextDelta(text)
+                self._pieces.append(text)
+                yield TextDelta(text, self._turn)
         elif content == "text":
-            yield from self._think(self._deltas)  # its own end comes after the text
-            if text.strip():
-                yield TurnStarted(self._turn)
-                yield Message(text, self._turn)
+            yield from self._say(text)
         elif content == "reasoning":
             yield from self._think(thought)
+
+    def _say(self, text: str) -> Iterator[Event]:
+        """Give a text; the reasoning before it is ended only after it."""
+        self._pieces.clear()
+        yield from self._think(self._deltas)
+        if text.strip():
+            yield TurnStarted(self._turn)
+            yield Message(text, self._turn)
 
     def _think(self, text: str) -> Iterator[Event]:
         self._deltas = ""

@@ -48,6 +48,10 @@ class CopilotCli(Adapter):
         """Give the facts that one line states."""
         return self._stream.feed(event)
 
+    def close(self) -> Iterator[Event]:
+        """Give what the agent was saying when its stream ended."""
+        return self._stream.close()
+
     @classmethod
     def recognises(cls, event: dict[str, Any]) -> bool:
         """Tell the agent by the envelope of its session's first events."""

@@ -29,9 +29,9 @@ from agent_wrap_adapters.content import flatten
 
 _HOUSEKEEPING = """
 assistant.idle assistant.intent assistant.message_start assistant.reasoning
-assistant.streaming_delta assistant.tool_call_delta assistant.turn_end
-assistant.turn_start assistant.usage model.call_failure model.call_final_result
-model.call_finished agent.interrupted capabilities.changed commands.changed
+assistant.streaming_delta assistant.tool_call_delta assistant.turn_start
+assistant.usage model.call_failure model.call_final_result model.call_finished
+capabilities.changed commands.changed
 hook.end hook.progress hook.start pending_messages.modified permission.completed
 permission.requested skill.invoked subagent.configured subagent.deselected
 subagent.selected system.message system.notification
@@ -55,7 +55,8 @@ class CopilotStream:
 
     def __init__(self) -> None:
         self._error = ""
-        self._half_said = ""
+        self._saying = ""
+        self._pieces: list[str] = []
         self._model = ""
         self._parents: dict[str, str] = {}
 
@@ -80,6 +81,7 @@ class CopilotStream:
         elif kind == "abort":  # the result that follows says 0
             self._error = f"aborted: {get_text(data, 'reason')}"
         elif kind == "result":
+            yield from self.close()
             for tool_id in self._parents.values():
                 yield SubagentUpdated(tool_id, "stopped")
             yield SessionStarted(session_id=get_text(event, "sessionId"))
@@ -95,21 +97,34 @@ class CopilotStream:
             self._model = model
             yield SessionStarted(model=model)
 
+    def close(self) -> Iterator[Event]:
+        """Give what was still being said when the stream ended, or was interrupted."""
+        text = "".join(self._pieces)
+        self._pieces.clear()
+        if text.strip():
+            yield TurnStarted(self._saying)
+            yield Message(text, self._saying)
+
     def _said(self, kind: str, data: dict[str, Any]) -> Iterator[Event]:
         message_id = get_text(data, "messageId")
         if kind == "assistant.message_delta":
-            self._half_said = message_id
-            yield TextDelta(get_text(data, "deltaContent"), message_id)
+            self._saying = message_id
+            self._pieces.append(get_text(data, "deltaContent"))
+            yield TextDelta(self._pieces[-1], message_id)
         elif kind == "assistant.reasoning_delta":
             yield ThinkingDelta(get_text(data, "deltaContent"))
         elif kind == "assistant.message":
-            self._error = self._half_said = ""
+            self._error = ""
+            self._pieces.clear()
             yield from _message(data, message_id)
-        elif kind == "assistant.turn_retry":
-            if self._half_said:
-                yield Retracted((self._half_said,))
-            self._half_said = ""
-            yield Notice(f"retried: {get_text(data, 'reason')}")
+        elif kind == "agent.interrupted":
+            yield from self.close()
+        elif kind in ("assistant.turn_end", "assistant.turn_retry"):
+            if self._pieces:  # said, but never told as a whole: thrown away
+                yield Retracted((self._saying,))
+            self._pieces.clear()
+            if kind == "assistant.turn_retry":
+                yield Notice(f"retried: {get_text(data, 'reason')}")
         elif kind == "user.message":
             yield Prompt(get_text(data, "content"))
         elif kind not in _SILENT:

@@ -29,6 +29,7 @@ _OPTIONS = Options(
     "--agent-class --environment-class"
 )
 _STEP = re.compile(r"mini-swe-agent \(step (\d+), \$([\d.]+)\):$")
+_RULE = re.compile("─{20,}$")
 _SECTIONS = ("System:", "User:", "Tool:", "Exit:")
 _FAILED = ("LimitsExceeded", "TimeExceeded", "RepeatedFormatError")
 _SUBMITS = "COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT"
@@ -50,7 +51,6 @@ class MiniSweAgent(Adapter):
         self._lines: list[str] = []
         self._after_blank = True
         self._step = ""
-        self._tools = 0
         self._asked = False
         self._open: list[tuple[str, str]] = []
         self._saved = False
@@ -63,7 +63,7 @@ class MiniSweAgent(Adapter):
         if self._section == "Exit:" and text.startswith("Saved trajectory to"):
             self._saved = True
             yield from self._end()
-        elif heading or text.startswith("─" * 20):
+        elif heading or _RULE.match(text):
             yield from self._end()
             self._section = text if heading else ""
             if step:
@@ -109,9 +109,8 @@ class MiniSweAgent(Adapter):
         yield TurnStarted(f"step-{self._step}")
         if said:
             yield Message(said, f"step-{self._step}")
-        for command in commands:
-            self._tools += 1
-            tool_id = f"step-{self._step}-{self._tools}"
+        for number, command in enumerate(commands, 1):
+            tool_id = f"step-{self._step}-{number}"
             self._open.append((tool_id, command))
             yield ToolStarted(tool_id, "bash", {"command": command})
 
@@ -120,8 +119,10 @@ class MiniSweAgent(Adapter):
             return
         tool_id, command = self._open.pop(0)
         code, _, output = text.removeprefix("<returncode>\n").partition("\n<output>")
-        # The command that submits has run, though its result is none.
-        ok = code.strip() == "0" or ("not executed" in output and _SUBMITS in command)
+        submitted = "action was not executed" in output and _SUBMITS in command
+        if submitted:  # it has run, but then there is nothing more to tell the model
+            output = ""
+        ok = code.strip() == "0" or submitted
         yield ToolFinished(tool_id, output.strip("\n"), ok)
 
     @classmethod

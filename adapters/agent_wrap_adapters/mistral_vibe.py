@@ -64,8 +64,9 @@ class MistralVibe(Adapter):
 
     def _item(self, item: dict[str, Any]) -> Iterator[Event]:
         kind, item_id = get_text(item, "type"), get_text(item, "id")
-        if get_text(get_dict(item, "outcome"), "type") == "discarded":
-            yield Notice(f"discarded: {get_text(get_dict(item, 'outcome'), 'cause')}")
+        outcome = get_dict(item, "outcome")
+        if outcome.get("type") == "discarded":
+            yield Notice(f"an answer was discarded: {get_text(outcome, 'cause')}")
         elif kind == "message" and item.get("role") == "user":
             yield Prompt(text_of(item))
         elif kind == "message" and item.get("role") == "assistant":

@@ -21,12 +21,16 @@ def usage_in(event: dict[str, Any], message_id: str = "") -> Usage | None:
     return replace(usage, input=read) if usage.input or usage.output else None
 
 
-def split_error(message: dict[str, Any]) -> tuple[dict[str, Any], str]:
-    """Part a message from the error that is printed as if the model had said it."""
+def split_error(message: dict[str, Any], *, whole: bool) -> tuple[dict[str, Any], str]:
+    """Part a message from the error that is printed as if the model had said it.
+
+    `whole`: only a text that begins with one is an error, no quoted one.
+    """
     content, error = [], ""
     for block in blocks(message):
         text = get_text(block, "text")
-        if (at := text.find(API_ERROR)) >= 0:
+        at = text.find(API_ERROR)
+        if at == 0 or (at > 0 and not whole):
             block, error = {**block, "text": text[:at]}, text[at:].strip()
         content.append(block)
     return {**message, "content": content}, error

@@ -103,22 +103,21 @@ class QwenStream(StreamJson):
             return
         self._drop_pieces()
         message = {**get_dict(event, "message"), "id": self._id}
-        used, self._error = usage_in(message) is not None, ""
-        if not used:
-            message, self._error = split_error(message)
+        used = usage_in(message) is not None
+        message, self._error = split_error(message, whole=used)
         facts = [
             fact
             for fact in super().assistant({**event, "message": message})
             if not (isinstance(fact, Message) and fact.text in self._thrown_away)
         ]
-        if used:
-            self._thrown_away = set()
-            self._next_answer()
-            yield from facts
-        elif self._error:  # a call that failed is no turn
+        if self._error:  # a call that failed is no turn
             self._next_answer()
             yield from (fact for fact in facts if not isinstance(fact, TurnStarted))
             yield Notice(self._error)
+        elif used:
+            self._thrown_away = set()
+            self._next_answer()
+            yield from facts
         else:
             self._held = facts
 
@@ -144,13 +143,14 @@ class QwenStream(StreamJson):
         if data.get("preserveText") is True:
             yield from self.release()
         else:
-            yield from self._throw_away()
+            yield from self._throw_away(data)
         yield Notice("the model is asked again")
 
-    def _throw_away(self) -> Iterator[Event]:
+    def _throw_away(self, data: dict[str, Any]) -> Iterator[Event]:
         """Forget the attempt; what is written of it cannot be taken back."""
-        if not self._held and self._turn == self._id:
-            yield Retracted((self._id,))
+        written = self._turn == self._id and not self._held
+        if written or get_count(data, "discardedToolCalls"):
+            yield Retracted((self._turn,))
             self._thrown_away = self._texts
         self._held = []
         self._drop_pieces()

@@ -1,0 +1,87 @@
+"""Cursor: `cursor-agent -p PROMPT --output-format stream-json`.
+
+By its documentation and what users of it published; no run was recorded.
+
+What is needed before the agent runs stands here; reading is loaded after.
+"""
+
+from __future__ import annotations
+
+from agent_wrap import Adapter, Prepared
+from agent_wrap_adapters.argv import Options, after_program, parse
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from typing import Any
+
+    from agent_wrap.events import Event
+
+_OPTIONS = Options(
+    one="--output-format --model -m --api-key -a --mode --workspace --header -H "
+    "--sandbox",
+    maybe="--resume --worktree -w",
+)
+_OTHER_JOBS = ("-h", "--help", "-v", "--version", "--list-models")
+_SUBCOMMANDS = (
+    *("about", "create-chat", "install-shell-integration", "login", "logout", "ls"),
+    *("mcp", "models", "resume", "status", "uninstall-shell-integration", "update"),
+)
+
+
+class Cursor(Adapter):
+    """Reads its lines. A message may come in pieces, and then again as a whole."""
+
+    programs = frozenset({"cursor-agent"})
+    gives = (
+        "text, thinking, tools, model, tokens in newer versions; turns are answers "
+        "between tools"
+    )
+
+    def __init__(self) -> None:
+        from agent_wrap_adapters.cursor_stream import CursorStream
+
+        self._stream = CursorStream()
+
+    def feed(self, event: dict[str, Any]) -> Iterator[Event]:
+        """Give the facts that one line states."""
+        return self._stream.feed(event)
+
+    def close(self) -> Iterator[Event]:
+        """Give what was held when the stream ended."""
+        return self._stream.close()
+
+    @classmethod
+    def recognises(cls, event: dict[str, Any]) -> bool:
+        """Tell its `init`, the only one of the family with a key's source, no tools."""
+        if event.get("type") != "system" or event.get("subtype") != "init":
+            return False
+        return "apiKeySource" in event and "tools" not in event
+
+    @classmethod
+    def prepare(cls, command: Sequence[str], prompt: str | None) -> Prepared:
+        """Ask for JSON lines; a given prompt is the last argument."""
+        words = list(command)
+        start = after_program(words, cls.programs)
+        found = parse(words, start, _OPTIONS)
+        operands = [w for at, w in found.operands if (at, w) != (start, "agent")]
+        told = operands[0] if operands else None
+        if told in _SUBCOMMANDS or found.has(*_OTHER_JOBS):
+            return Prepared(words)
+        asked = told if prompt is None else prompt
+        added = []
+        if asked is not None and not found.has("-p", "--print"):
+            added.append("-p")
+        if (added or found.has("-p", "--print")) and not found.has("--output-format"):
+            added.append("--output-format stream-json")
+        given = " ".join(added).split()
+        if prompt is not None and told is None:
+            given.extend(("--", prompt) if prompt.startswith("-") else (prompt,))
+        words.extend(given)
+        return Prepared(words, prompt=asked, added=added)
+
+    @classmethod
+    def model_from(cls, command: Sequence[str]) -> str:
+        """Give what `--model` says."""
+        start = after_program(command, cls.programs)
+        return parse(command, start, _OPTIONS).value("--model", "-m")

@@ -1,0 +1,79 @@
+"""Factory's Droid: `droid exec --output-format stream-json PROMPT`.
+
+What is needed before the agent runs stands here; reading is loaded after.
+"""
+
+from __future__ import annotations
+
+from agent_wrap import Adapter, Prepared
+from agent_wrap_adapters.argv import Options, after_program, as_stdin, parse
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from typing import Any
+
+    from agent_wrap.events import Event
+
+_OPTIONS = Options(
+    one="-o --output-format --input-format -f --file --auto -s --session-id --fork -m "
+    "--model -r --reasoning-effort --spec-model --spec-reasoning-effort --only-tools "
+    "--add-tools --remove-tools --cwd --worktree-dir --tag --log-group-id "
+    "--worker-model --worker-reasoning-effort --validator-model "
+    "--validator-reasoning-effort --append-system-prompt --append-system-prompt-file",
+    maybe="-w --worktree",
+)
+_OTHER_JOBS = ("-h", "--help", "--list-tools")
+
+
+class Droid(Adapter):
+    """Reads its lines; all of one answer have the same id."""
+
+    programs = frozenset({"droid"})
+    versions_checked = ("0.215.0",)
+    gives = (
+        "text, thinking, tools, model, tokens of the run when it ends well; turns are "
+        "API calls"
+    )
+
+    def __init__(self) -> None:
+        from agent_wrap_adapters.droid_stream import DroidStream
+
+        self._stream = DroidStream()
+
+    def feed(self, event: dict[str, Any]) -> Iterator[Event]:
+        """Give the facts that one line states."""
+        return self._stream.feed(event)
+
+    @classmethod
+    def recognises(cls, event: dict[str, Any]) -> bool:
+        """Tell its `init` by the effort that it names."""
+        first = event.get("type") == "system" and event.get("subtype") == "init"
+        return first and "reasoning_effort" in event and "session_id" in event
+
+    @classmethod
+    def prepare(cls, command: Sequence[str], prompt: str | None) -> Prepared:
+        """Ask `droid exec` for JSON lines; a given prompt goes in by stdin."""
+        words = list(command)
+        found = parse(words, after_program(words, cls.programs), _OPTIONS)
+        if not found.operands or found.operands[0][1] != "exec":
+            return Prepared(words)
+        if found.has(*_OTHER_JOBS):
+            return Prepared(words)
+        told = found.operands[1][1] if found.operands[1:] else None
+        stdin = None
+        if prompt is not None and told is None and not found.has("-f", "--file"):
+            stdin = as_stdin(prompt)
+        added = []
+        if not found.has("-o", "--output-format", "--input-format"):
+            added.append("--output-format stream-json")
+        at = found.operands[0][0] + 1
+        words[at:at] = " ".join(added).split()
+        asked = told if prompt is None else prompt
+        return Prepared(words, prompt=asked, stdin=stdin, added=added)
+
+    @classmethod
+    def model_from(cls, command: Sequence[str]) -> str:
+        """Give what `--model` says."""
+        start = after_program(command, cls.programs)
+        return parse(command, start, _OPTIONS).value("-m", "--model")

@@ -1,0 +1,151 @@
+"""What Goose prints with `--output-format stream-json`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from agent_wrap.events import (
+    Event,
+    Message,
+    Notice,
+    RunFinished,
+    SessionStarted,
+    TextDelta,
+    Thinking,
+    ThinkingDelta,
+    ToolFinished,
+    ToolStarted,
+    TurnStarted,
+    Unknown,
+    Usage,
+)
+from agent_wrap.shapes import as_args, get_count, get_dict, get_dicts, get_text
+from agent_wrap_adapters.content import flatten
+
+_SILENT = ("image", "redactedThinking", "toolConfirmationRequest", "actionRequired")
+_FAILED = ("Ran into this error:", "Network error:")
+"""How it begins what it says itself in the model's name, before it gives up."""
+
+
+class GooseStream:
+    """Reads the lines of one process."""
+
+    def __init__(self) -> None:
+        self._held: tuple[str, str] = ("", "")
+        self._pieces: list[str] = []
+        self._turns = 0
+        self._in_turn = False
+        self._error = ""
+        self._types: dict[str, Callable[[dict[str, Any]], Iterator[Event]]] = {
+            "message": lambda event: self._message(get_dict(event, "message")),
+            "notification": lambda event: iter(()),
+            "model_change": _model_change,
+            "error": self._failed,
+            "complete": self._complete,
+        }
+
+    def feed(self, event: dict[str, Any]) -> Iterator[Event]:
+        """Give the facts that one line states."""
+        kind = get_text(event, "type")
+        if kind in self._types:
+            return self._types[kind](event)
+        return iter((Unknown(kind or "(no type)"),))
+
+    def close(self) -> Iterator[Event]:
+        """Give what was being said when the stream ended."""
+        return self._flush()
+
+    def _message(self, message: dict[str, Any]) -> Iterator[Event]:
+        """Read a message; the user's are results of tools."""
+        own = get_text(message, "role") == "assistant"
+        message_id = get_text(message, "id")
+        for block in get_dicts(message, "content"):
+            kind = get_text(block, "type")
+            if kind in ("text", "thinking", "reasoning"):
+                if own:
+                    yield from self._piece(kind == "text", block, message_id)
+                continue
+            yield from self._flush()
+            if kind in ("toolRequest", "frontendToolRequest"):
+                yield from self._start_turn()
+                yield _started(block)
+            elif kind == "toolResponse":
+                self._in_turn = False
+                yield _finished(block)
+            elif kind == "systemNotification":
+                yield Notice(get_text(block, "msg"))
+            elif kind not in _SILENT:
+                yield Unknown(f"message/{kind}")
+
+    def _piece(
+        self, is_text: bool, block: dict[str, Any], message_id: str
+    ) -> Iterator[Event]:
+        text = get_text(block, "text") or get_text(block, "thinking")
+        held = ("text" if is_text else "thinking", message_id)
+        if held != self._held:
+            yield from self._flush()
+        if text:
+            self._held = held
+            self._pieces.append(text)
+            yield TextDelta(text) if is_text else ThinkingDelta(text)
+
+    def _flush(self) -> Iterator[Event]:
+        text, kind = "".join(self._pieces), self._held[0]
+        self._pieces.clear()
+        self._held = ("", "")
+        if text.startswith(_FAILED) and kind == "text":
+            self._error = text
+            yield Notice(text)
+        elif text.strip():
+            yield from self._start_turn()
+            yield Message(text) if kind == "text" else Thinking(text)
+
+    def _start_turn(self) -> Iterator[Event]:
+        if not self._in_turn:
+            self._in_turn = True
+            self._turns += 1
+            yield TurnStarted(f"turn-{self._turns}")
+
+    def _failed(self, event: dict[str, Any]) -> Iterator[Event]:
+        yield from self._flush()
+        self._error = get_text(event, "error")
+        yield RunFinished(False, self._error, "error")
+
+    def _complete(self, event: dict[str, Any]) -> Iterator[Event]:
+        """Read the end. It comes after an error too, and the program exits 0."""
+        yield from self._flush()
+        totals = Usage(
+            input=get_count(event, "input_tokens"),
+            output=get_count(event, "output_tokens"),
+            scope="total",
+        )
+        known = totals.input or totals.output
+        ok = not self._error
+        yield RunFinished(ok, self._error, totals=totals if known else None)
+
+
+def _model_change(event: dict[str, Any]) -> Iterator[Event]:
+    yield SessionStarted(model=get_text(event, "model"))
+
+
+def _started(block: dict[str, Any]) -> ToolStarted:
+    """Read a call; one that could not be understood has no name."""
+    call = get_dict(block, "toolCall")
+    value = get_dict(call, "value")
+    args = as_args(value.get("arguments") or call.get("error"))
+    return ToolStarted(get_text(block, "id"), get_text(value, "name"), args)
+
+
+def _finished(block: dict[str, Any]) -> ToolFinished:
+    """Read a result: its own error, or that of the tool's protocol."""
+    result = get_dict(block, "toolResult")
+    value = result.get("value")
+    ok = get_text(result, "status") == "success"
+    if isinstance(value, dict):
+        failed = value.get("isError") is True
+        code = get_count(get_dict(value, "structuredContent"), "exit_code")
+        ok = ok and not failed and not code
+        value = value.get("content")
+    output = flatten(value) or get_text(result, "error")
+    return ToolFinished(get_text(block, "id"), output, ok)

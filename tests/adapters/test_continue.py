@@ -1,0 +1,77 @@
+"""Continue's one answer, as version 1.5.47 prints it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from agent_wrap.testing import Replay, load, replay
+from agent_wrap_adapters.continue_cli import Continue
+
+RECORDINGS = Path(__file__).parent.parent / "recordings"
+NOTE = "Response was not valid JSON, so it was wrapped in a JSON object"
+
+
+def texts(replayed: Replay) -> list[str]:
+    return [e["content"] for e in replayed.entries if e["type"] == "message"]
+
+
+@pytest.mark.parametrize(
+    ("case", "status", "exit_code", "turns"),
+    [
+        ("tool_ok", "success", 0, 1),
+        ("plain_tool_ok", "success", 0, 1),
+        ("err401", "error", 1, 0),  # what went wrong stands on stderr
+    ],
+)
+def test_recorded_figures(case: str, status: str, exit_code: int, turns: int) -> None:
+    saved = load(RECORDINGS / "continue-1.5" / case)
+    ended = replay(saved.stream, Continue(), code=saved.code)
+    assert (ended.outcome.status, ended.outcome.exit_code) == (status, exit_code)
+    assert ended.turns == turns
+
+
+@pytest.mark.parametrize(
+    ("output", "said"),
+    [
+        (json.dumps({"response": "a\nb", "status": "success", "note": NOTE}), "a\nb"),
+        ("a\n\nb\n", "a\n\nb"),
+        ('{"answer": 42}', '{"answer": 42}'),  # the model's own JSON
+        ('{\n  "answer": 42\n}\n', '{\n  "answer": 42\n}'),
+        ('{"response": "a", "status": "success"}', None),
+        ('{"status": "error", "message": "the model says so"}', None),
+    ],
+)
+def test_answer(output: str, said: str | None) -> None:
+    ended = replay(output.encode(), Continue())
+    assert texts(ended) == [output if said is None else said]
+    assert ended.outcome.status == "success"
+
+
+def test_nothing_was_said() -> None:
+    ended = replay(b"\n\n", Continue())
+    assert texts(ended) == []
+    assert ended.turns == 0
+
+
+@pytest.mark.parametrize(
+    ("command", "prompt", "expected", "asked"),
+    [
+        (["do it"], None, ["-p", "do it"], "do it"),
+        (["-p", "--auto", "do it"], None, ["-p", "--auto", "do it"], "do it"),
+        (["--config", "c"], "do it", ["-p", "--config", "c", "do it"], "do it"),
+        (["-p"], "-x", ["-p", "--", "-x"], "-x"),
+        (["-p", "a"], "b", ["-p", "a"], "b"),
+        (["serve"], None, ["serve"], None),
+        ([], None, [], None),
+    ],
+)
+def test_prepare(
+    command: list[str], prompt: str | None, expected: list[str], asked: str | None
+) -> None:
+    prepared = Continue.prepare(["cn", *command], prompt)
+    assert prepared.command == ["cn", *expected]
+    assert prepared.prompt == asked
+    assert "--format" not in prepared.command  # it would change what the model is told
