@@ -131,6 +131,11 @@ class Adapter:
         return False
 
     @classmethod
+    def adapts(cls, command: Sequence[str]) -> bool:
+        """Is this command one of ours? Asked when several adapters name a program."""
+        return True
+
+    @classmethod
     def prepare(cls, command: Sequence[str], prompt: str | None) -> Prepared:
         """Make a command of this agent ready: missing flags, the prompt's way in.
 

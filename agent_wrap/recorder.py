@@ -14,6 +14,7 @@ from agent_wrap.dialog import Dialog
 from agent_wrap.encode import encode_within
 from agent_wrap.entries import Entry
 from agent_wrap.events import Event
+from agent_wrap.jsonvalue import strip_terminal
 from agent_wrap.keeper import Keeper
 from agent_wrap.ledger import Ledger
 from agent_wrap.outcome import Outcome
@@ -21,6 +22,9 @@ from agent_wrap.reader import Reader
 from agent_wrap.redact import Redactor
 from agent_wrap.story import TOLD_BY, Story
 from agent_wrap.writer import Archive
+
+LAST_WORD = 500
+"""Characters of the agent's last line on stderr that its end may quote."""
 
 Watcher = Callable[[Event | None, list[Entry]], None]
 
@@ -57,6 +61,7 @@ class Recorder:
         self._unwritten = 0
         self._stdout = redactor.stream()
         self._stderr = redactor.stream()
+        self._stderr_end = b""
         self._sync_entries = sync_entries
 
     def start(self) -> None:
@@ -69,7 +74,7 @@ class Recorder:
 
     def feed_stderr(self, data: bytes) -> None:
         """Keep the next bytes of the agent's stderr."""
-        self.archive.stderr.append(self._stderr.feed(data))
+        self._keep_stderr(self._stderr.feed(data))
 
     def begin(self) -> None:
         """Write `init` now with what is known, unless it is written."""
@@ -92,7 +97,7 @@ class Recorder:
     def close(self) -> None:
         """Record what the end of the streams brings."""
         self._feed(self._stdout.close())
-        self.archive.stderr.append(self._stderr.close())
+        self._keep_stderr(self._stderr.close())
         self._record(self.reader.close())
 
     @property
@@ -126,6 +131,18 @@ class Recorder:
             self.written += self.keeper.append_last(line)
         for watcher in self.watchers:
             watcher(None, last)
+
+    @property
+    def last_said(self) -> str:
+        """The agent's last word about itself: its last notice, else on stderr."""
+        if self.story.notices:
+            return self.story.notices[-1]
+        text = self._stderr_end.decode("utf-8", "replace").strip()
+        return strip_terminal(text.rpartition("\n")[2]).strip()[:LAST_WORD]
+
+    def _keep_stderr(self, data: bytes) -> None:
+        self.archive.stderr.append(data)
+        self._stderr_end = (self._stderr_end + data)[-4 * LAST_WORD :]
 
     def _feed(self, data: bytes) -> None:
         self._record(self.reader.feed(data))

@@ -18,6 +18,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from typing import Any
 
+_OUR_WORDS = frozenset({"type", "role", "status", "ts", "event"})
+"""Keys whose values are the protocol's own; so are all keys, but below `_THEIRS`."""
+
+_THEIRS = frozenset({"args", "unknown_events"})
+
 
 def _escape_start(data: bytes, at: int) -> int:
     """Give the start of the JSON escape that `at` lies inside; `at` when in none.
@@ -80,30 +85,38 @@ class Redactor:
         return self._apply(data, len(data), 0)[0] if self._found(data) else data
 
     def replace_line(self, line: bytes) -> bytes:
-        """Replace every secret in a line of JSON, which stays one.
+        """Replace every secret in a line of ours, which stays what it is.
 
-        A value that looks like a number may stand where no mark can: then the strings
-        alone are looked at.
+        A value like `2026` or `complete` may stand where no mark can, in a number, a
+        timestamp, a word of the protocol: then only others' strings are looked at.
         """
         clean = self.replace(line)
         if clean is line:
             return line
         import json
 
+        value = json.loads(line)
         try:
-            json.loads(clean)
+            if _frame(json.loads(clean)) == _frame(value):
+                return clean
         except ValueError:
-            value = self._clean_value(json.loads(line))
-            return json.dumps(value, separators=(",", ":")).encode() + b"\n"
-        return clean
+            pass
+        value = self._clean_value(value, ours=True)
+        return json.dumps(value, separators=(",", ":")).encode() + b"\n"
 
-    def _clean_value(self, value: Any) -> Any:
+    def _clean_value(self, value: Any, *, ours: bool) -> Any:
+        """Replace secrets in strings; where the keys are `ours`, not in those."""
         if isinstance(value, str):
             return self.clean_text(value)
         if isinstance(value, dict):
-            return {self.clean_text(k): self._clean_value(v) for k, v in value.items()}
+            return {
+                key if ours else self.clean_text(key): item
+                if ours and key in _OUR_WORDS
+                else self._clean_value(item, ours=ours and key not in _THEIRS)
+                for key, item in value.items()
+            }
         if isinstance(value, list):
-            return [self._clean_value(item) for item in value]
+            return [self._clean_value(item, ours=ours) for item in value]
         return value
 
     def clean_text(self, text: str) -> str:
@@ -175,6 +188,18 @@ class Redactor:
             tails = (data[-3:], data[-2:], data[-1:])
             cut -= next((len(tail) for tail in tails if tail in self._starts), 0)
         return _escape_start(data, cut)
+
+
+def _frame(value: Any) -> Any:
+    """Give what is ours in a line's value: keys, numbers, words of the protocol."""
+    if isinstance(value, dict):
+        return {
+            key: item if key in _OUR_WORDS else key in _THEIRS or _frame(item)
+            for key, item in value.items()
+        }
+    if isinstance(value, list):
+        return list(map(_frame, value))
+    return None if isinstance(value, str) else value
 
 
 class StreamRedactor:

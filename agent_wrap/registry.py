@@ -142,8 +142,10 @@ def by_program(command: Sequence[str]) -> Entry | None:
         command
     ):
         return entries.get(ACP)
-    for entry in entries.values():
-        if program and program in entry.programs:
+    fitting = [e for e in entries.values() if program and program in e.programs]
+    for entry in fitting:
+        # Successors share their predecessor's name: then the command must tell.
+        if len(fitting) == 1 or entry.load().adapts(command):
             return entry
     return None
 

@@ -317,7 +317,7 @@ class Supervisor:
             final=story.final if exited else self._final,
             promised=adapter is not None and adapter.promises_final_event,
             out_of_memory=number == signal.SIGKILL and self.memory.kills > 0,
-            notice=story.notices[-1] if story.notices else "",
+            notice=self.recorder.last_said,
             unknown=unknown if self.settings.strict else (),
         )
 

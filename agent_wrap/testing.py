@@ -142,6 +142,7 @@ def replay(
             signal=signal,
             final=story.final,
             promised=promised,
+            notice=story.notices[-1] if story.notices else "",
             unknown=tuple(reader.unknown_types) if strict else (),
         )
     )

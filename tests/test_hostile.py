@@ -21,10 +21,17 @@ from hypothesis import strategies as st
 
 from agent_wrap import registry
 from agent_wrap.adapter import Adapter
+from agent_wrap.clocks import Clocks
+from agent_wrap.dialog import Dialog
 from agent_wrap.errors import AdapterError
-from agent_wrap.reader import CLASSES, Detection
+from agent_wrap.ledger import Ledger
+from agent_wrap.outcome import Ending, decide
+from agent_wrap.reader import CLASSES, Detection, Reader
+from agent_wrap.recorder import Recorder
+from agent_wrap.redact import Redactor
 from agent_wrap.testing import Recording, Replay, find_recordings, replay
 from agent_wrap.validate import check
+from agent_wrap.writer import Archive
 
 SEED = "agent-wrap"
 COUNT = int(os.environ.get("AGENT_WRAP_MUTATIONS", "400"))
@@ -352,6 +359,56 @@ def test_mutated_recordings() -> None:
         slow = max(slow, time.monotonic() - began)
     shown = "\n".join(found[:40])
     assert found == [], f"{len(found)} faults; slowest {slow:.2f} s\n{shown}"
+
+
+def record(place: Path, mutation: Mutation) -> list[str]:
+    """Record a stream as a run does, with its files; give what is wrong."""
+    drawn, archive = mutation.drawn, Archive.open(str(place))
+    recorder = Recorder(
+        Reader(ADAPTERS[mutation.agent]()),
+        Dialog(prompt="Do it"),
+        archive,
+        Clocks(
+            started=0.0,
+            spawned=0.0,
+            timeout=None,
+            first_output=None,
+            idle=None,
+            result_grace=1.0,
+        ),
+        Ledger(),
+        Redactor({"KEY": "assistant"}),  # a word of most streams
+    )
+    try:
+        recorder.start()
+        at = 0
+        while at < len(mutation.stream):
+            size = drawn.choice((1, 100, 5000, 300_000))
+            recorder.feed(mutation.stream[at : at + size])
+            recorder.feed_stderr(mutation.stream[at : at + 7])
+            at += size
+            if not drawn.randrange(4):
+                recorder.settle()
+        recorder.close()
+        recorder.complete(decide(Ending(code=0)), 5, "over")
+        recorder.keeper.close()
+        data = archive.read_dialog()
+        found = [str(p) for p in check(data) if not p.warning]
+        if b"assistant" in data.replace(b'"role":"assistant"', b""):
+            found.append("a secret in the dialog")
+        if recorder.lost:
+            found.append(f"lost: {recorder.losses}")
+    finally:
+        archive.close()
+    return [f"recorded {mutation.name}: {what}"[:500] for what in found]
+
+
+def test_recorded_mutations(tmp_path: Path) -> None:
+    """Through redaction, size limits and files, as in a run."""
+    numbers = range(FIRST, FIRST + COUNT, 8)
+    found = [what for n in numbers for what in record(tmp_path, mutate(n))]
+    shown = "\n".join(found[:40])
+    assert found == [], f"{len(found)} faults\n{shown}"
 
 
 def test_a_mutation_can_be_made_again() -> None:

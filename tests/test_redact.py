@@ -516,10 +516,34 @@ def test_little_is_held_back_of_hostile_streams(value: str, data: bytes) -> None
 
 def test_a_number_in_a_line_of_json_leaves_it_json() -> None:
     redactor = Redactor({"PIN": "4242"})
-    line = b'{"a":142421,"b":"my 4242","4242":1}\n'
+    line = b'{"a":142421,"b":"my 4242","args":{"4242":1}}\n'
     assert json.loads(redactor.replace_line(line)) == {
         "a": 142421,
         "b": "my [redacted:PIN]",
-        "[redacted:PIN]": 1,
+        "args": {"[redacted:PIN]": 1},
     }
     assert redactor.replace_line(b'{"b":"none"}\n') == b'{"b":"none"}\n'
+
+
+@pytest.mark.parametrize(
+    "value", ["complete", "content", "2026", "error", "assistant", "tool_id", "total"]
+)
+def test_the_words_of_the_protocol_stay_where_they_are_ours(value: str) -> None:
+    entry = {
+        "seq": 2026,
+        "ts": "2026-01-01T00:00:00Z",
+        "type": "complete",
+        "role": "assistant",
+        "status": "error",
+        "tool_id": "a",
+        "total_tokens": {"in": 20260},
+        "content": f"says {value}!",
+        "args": {value: [value, {"type": value}]},
+    }
+    found = json.loads(Redactor({"PIN": value}).replace_line(encode(entry)))
+    mark = "[redacted:PIN]"
+    assert found == {
+        **entry,
+        "content": f"says {mark}!",
+        "args": {mark: [mark, {"type": mark}]},
+    }

@@ -126,6 +126,16 @@ def test_other_names_stay_unless_they_are_given(tmp_path: Path) -> None:
     assert done.messages == ["the pin is [redacted:PIN], the code [redacted:CODE]"]
 
 
+@pytest.mark.parametrize("value", ["2026", "data", "tool", "success", "complete"])
+def test_a_word_of_the_protocol_may_be_a_secret(tmp_path: Path, value: str) -> None:
+    """The dialog follows the protocol all the same."""
+    command = ["sh", "-c", f"echo says {value}"]
+    options = ("--adapter", "plain", "--redact", NAME, "--prompt", f"A {value}")
+    done = run(tmp_path, command, *options, env={NAME: value})
+    assert done.messages == [f"says {MARK}"]
+    assert done.complete["status"] == "success"
+
+
 def test_it_can_be_left_out(tmp_path: Path) -> None:
     secret = SECRETS[0]
     steps = ("init", f"text={secret}", "result")
