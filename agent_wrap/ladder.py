@@ -69,7 +69,7 @@ class Ladder:
             )
             return
         self._note(process.signal_descendants(os.getpid(), signal.SIGKILL))
-        if not os.path.isdir("/proc/self"):  # nobody could be found
+        if not process.can_find():
             self._agent.signal_group(signal.SIGKILL)
         await self._wait(self.gone, time.monotonic() + PATIENCE)
 

@@ -274,6 +274,11 @@ def _children_without_proc(pid: int) -> list[int]:
         return []
 
 
+def can_find() -> bool:
+    """Is there a place to look for processes?"""
+    return os.path.isdir("/proc/self")
+
+
 def process_name(pid: int) -> str:
     """Give a process's short name, or an empty string when it is gone."""
     try:
@@ -311,7 +316,7 @@ def signal_descendants(root: int, number: int) -> list[int]:
 
 
 def _handle(pid: int) -> int:
-    """Open a pidfd; -1 on an old kernel, in some sandboxes, without a free descriptor."""
+    """Open a pidfd; -1 where there are none: old kernels, sandboxes, all files open."""
     try:
         return os.pidfd_open(pid)
     except (OSError, AttributeError):

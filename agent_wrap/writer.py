@@ -176,7 +176,7 @@ class Archive:
         return self.read_dialog()
 
     def recover_dialog(self) -> bytes:
-        """Give the dialog as its supervisor left it, put back where the agent was at it.
+        """Give the dialog as its supervisor left it; put it back where that is gone.
 
         Raises OSError.
         """

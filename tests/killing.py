@@ -103,8 +103,10 @@ class Killed:
             try:
                 # Before it there is nothing but one process without an agent.
                 wait_for(
-                    lambda: first_child(started.process.pid)
-                    or started.process.poll() is not None,
+                    lambda: (
+                        first_child(started.process.pid)
+                        or started.process.poll() is not None
+                    ),
                     "a supervisor",
                 )
                 time.sleep(moment)

@@ -48,7 +48,7 @@ Act = Callable[[Run], object]
 
 
 class Way:
-    """A way out of a run: how the agent ends, the options, what is done from outside."""
+    """A way out: how the agent ends, the options, what is done from outside."""
 
     def __init__(
         self, how: str, code: int, *options: str, act: Act | None = None
@@ -351,15 +351,20 @@ def test_as_a_library(tmp_path: Path, mark: str) -> None:
 
 async def test_a_host_that_gives_up(tmp_path: Path, mark: str) -> None:
     """Leaving the block, for whatever reason, ends all of the run."""
-    command = child("strays", mark, MOST, "hang")
-    graces = {"drain_grace": 0.1, "kill_grace": 0.1}
-    with pytest.raises(LookupError):
+
+    async def give_up() -> None:
         async with agent_wrap.open_run(
-            command, archive=str(tmp_path / "a"), **graces
+            child("strays", mark, MOST, "hang"),
+            archive=str(tmp_path / "a"),
+            drain_grace=0.1,
+            kill_grace=0.1,
         ) as started:
             async for _ in started:
                 break
             raise LookupError
+
+    with pytest.raises(LookupError):
+        await give_up()
     assert having(mark) == {}
     assert b'"complete"' in (tmp_path / "a" / "dialog.jsonl").read_bytes()
 

@@ -445,8 +445,10 @@ def events(name: str) -> st.SearchStrategy[list[dict[str, Any]]]:
     )
     value = st.recursive(
         leaf,
-        lambda inner: st.lists(inner, max_size=3)
-        | st.dictionaries(st.sampled_from(keys), inner, max_size=4),
+        lambda inner: (
+            st.lists(inner, max_size=3)
+            | st.dictionaries(st.sampled_from(keys), inner, max_size=4)
+        ),
         max_leaves=12,
     )
     event = st.dictionaries(st.sampled_from(keys), value, min_size=1, max_size=5)

@@ -306,8 +306,9 @@ def test_files_may_not_grow(tmp_path: Path) -> None:
             if size < 4_096:  # no room for a record: it is told where it can be
                 continue
             assert [p for p in check(data) if not p.warning] == [], size
-            assert "entries could not be written (File too large)" in (
-                started.complete["message"]
+            assert (
+                "entries could not be written (File too large)"
+                in (started.complete["message"])
             )
             if size > 4_096:
                 assert started.summary["entries_lost"] > 0
@@ -365,9 +366,7 @@ def test_a_full_disk(small_disk: Path, tmp_path: Path, how: str) -> None:
             assert "No space left" in started.complete["message"]
 
 
-def test_a_full_disk_and_a_killed_supervisor(
-    small_disk: Path, tmp_path: Path
-) -> None:
+def test_a_full_disk_and_a_killed_supervisor(small_disk: Path, tmp_path: Path) -> None:
     """The guardian's end fits into the room that its supervisor kept."""
     from .killing import kill_supervisor
 

@@ -118,8 +118,10 @@ def test_a_line_fits_whatever_it_holds(character: str, many: int) -> None:
 @given(
     st.recursive(
         st.text(max_size=2000) | st.integers() | st.none(),
-        lambda inner: st.lists(inner, max_size=4)
-        | st.dictionaries(st.text(max_size=600), inner, max_size=4),
+        lambda inner: (
+            st.lists(inner, max_size=4)
+            | st.dictionaries(st.text(max_size=600), inner, max_size=4)
+        ),
         max_leaves=30,
     )
 )
@@ -132,7 +134,11 @@ def test_a_short_copy_has_the_same_shape(value: Any) -> None:
 
 
 def test_a_line_of_many_parts_that_are_not_long() -> None:
-    for args in ({"a": list(range(10**6))}, {str(n): {} for n in range(10**5)}):
+    many: list[dict[str, Any]] = [
+        {"a": list(range(10**6))},
+        {str(n): {} for n in range(10**5)},
+    ]
+    for args in many:
         entry = {"seq": 5, "tool_id": "t", "name": "n", "args": args}
         line, cut = encode_within(entry, LONGEST)
         assert cut

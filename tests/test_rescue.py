@@ -20,6 +20,7 @@ from agent_wrap.validate import check
 from .harness import Run, run, scripted, wrapper
 from .killing import (
     Killed,
+    first_child,
     kill_both,
     kill_guardian,
     kill_often,
@@ -76,7 +77,7 @@ def test_both_are_killed(tmp_path: Path) -> None:
     """The agent goes with them (its own children cannot be helped); repair ends it."""
 
     def look(killed: Killed) -> list[str]:
-        found = []
+        found: list[str] = []
         if not (killed.run.archive / "dialog.jsonl").exists():
             return found  # killed before there was an agent
         done = wrapper("repair", str(killed.run.archive))
@@ -118,16 +119,10 @@ def test_a_crash_of_the_supervisor_is_told(tmp_path: Path) -> None:
     steps = ("init", "text=Hi", "sleep=60")
     with Run(tmp_path, scripted(*steps), *CLAUDE) as started:
         started.until_message("Hi")
-        (supervisor,) = [p for p in children_of(started.process.pid)]
-        os.kill(supervisor, signal.SIGSEGV)
+        os.kill(first_child(started.process.pid), signal.SIGSEGV)
         assert started.wait() == 128 + signal.SIGSEGV
         assert started.problems() == []
         assert "SIGSEGV" in started.complete["message"]
-
-
-def children_of(pid: int) -> list[int]:
-    path = Path(f"/proc/{pid}/task/{pid}/children")
-    return [int(word) for word in path.read_text().split()]
 
 
 def test_what_the_agent_wrote_into_its_dialog_breaks_no_rescue(tmp_path: Path) -> None:

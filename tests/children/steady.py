@@ -13,6 +13,7 @@ import os
 import signal
 import sys
 import time
+from collections.abc import Mapping
 
 mark, seconds = sys.argv[1], float(sys.argv[2])
 if os.fork() == 0:
@@ -29,7 +30,7 @@ def say(kind: str, **message: object) -> None:
     os.write(1, json.dumps(event).encode() + b"\n")
 
 
-def assistant(number: int, block: dict[str, object]) -> None:
+def assistant(number: int, block: Mapping[str, object]) -> None:
     usage = {"input_tokens": 10, "output_tokens": 5}
     say("assistant", id=f"m{number}", model="m", content=[block], usage=usage)
 
