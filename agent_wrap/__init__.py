@@ -11,7 +11,14 @@ from agent_wrap.version import __version__
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from agent_wrap import events, shapes
-    from agent_wrap.adapter import Adapter, Brief, Prepared
+    from agent_wrap.adapter import (
+        SIDE_FOLDER,
+        Adapter,
+        Brief,
+        Prepared,
+        SideFile,
+        Surroundings,
+    )
     from agent_wrap.api import Run, RunResult, arun, open_run, run
     from agent_wrap.dialog_writer import DialogWriter
     from agent_wrap.errors import (
@@ -27,6 +34,9 @@ _HOMES = {
     "Adapter": "adapter",
     "Brief": "adapter",
     "Prepared": "adapter",
+    "SIDE_FOLDER": "adapter",
+    "SideFile": "adapter",
+    "Surroundings": "adapter",
     "Run": "api",
     "RunResult": "api",
     "arun": "api",
@@ -43,6 +53,7 @@ _HOMES = {
 _MODULES = ("events", "shapes")
 
 __all__ = [
+    "SIDE_FOLDER",
     "Adapter",
     "AdapterError",
     "AgentWrapError",
@@ -53,7 +64,9 @@ __all__ = [
     "Prepared",
     "Run",
     "RunResult",
+    "SideFile",
     "SpawnError",
+    "Surroundings",
     "UsageError",
     "__version__",
     "arun",

@@ -47,26 +47,41 @@ class Tokens:
         )
 
     def __add__(self, other: Tokens) -> Tokens:
-        return self._with(other, 1)
-
-    def __sub__(self, other: Tokens) -> Tokens:
-        return self._with(other, -1)
-
-    def _with(self, other: Tokens, sign: int) -> Tokens:
-        cost = self.cost
-        if other.cost is not None:
-            cost = (cost or 0.0) + sign * other.cost
         return Tokens(
-            self.input + sign * other.input,
-            self.cached + sign * other.cached,
-            self.cache_written + sign * other.cache_written,
-            self.output + sign * other.output,
-            self.reasoning + sign * other.reasoning,
-            cost,
+            self.input + other.input,
+            self.cached + other.cached,
+            self.cache_written + other.cache_written,
+            self.output + other.output,
+            self.reasoning + other.reasoning,
+            None
+            if self.cost is None and other.cost is None
+            else (self.cost or 0.0) + (other.cost or 0.0),
         )
 
     def __bool__(self) -> bool:
         return bool(self.total_in or self.output)
+
+
+class _Sum:
+    """A running sum of usages, of which one may be corrected later."""
+
+    def __init__(self) -> None:
+        self._figures = [0, 0, 0, 0, 0]
+        self._cost: float | None = None
+
+    def add(self, usage: Usage, sign: int = 1) -> None:
+        figures = self._figures
+        figures[0] += sign * usage.input
+        figures[1] += sign * usage.cached
+        figures[2] += sign * usage.cache_written
+        figures[3] += sign * usage.output
+        figures[4] += sign * usage.reasoning
+        if usage.cost is not None:
+            self._cost = (self._cost or 0.0) + sign * usage.cost
+
+    def tokens(self) -> Tokens:
+        read, cached, cache_written, written, reasoning = self._figures
+        return Tokens(read, cached, cache_written, written, reasoning, self._cost)
 
 
 class Account:
@@ -74,15 +89,14 @@ class Account:
 
     def __init__(self) -> None:
         self.turns = 0
-        self.messages = Tokens()
-        """The sum over all messages, each counted once."""
         self.reported: Tokens | None = None
         """The agent's own last total."""
         self.reported_turns: int | None = None
         self._turn_ids: dict[str, None] = {}
         self._usages: dict[str, Usage] = {}
         self._total: Tokens | None = None
-        self._since_total = Tokens()
+        self._messages = _Sum()
+        self._since_total = _Sum()
         self._in_total: set[str] = set()
         self._total_cost: float | None = None
         self._handlers: dict[type[Event], Callable[[Any], None]] = {
@@ -108,9 +122,14 @@ class Account:
         return all(usage.final for usage in self._usages.values())
 
     @property
+    def messages(self) -> Tokens:
+        """The sum over all messages, each counted once."""
+        return self._messages.tokens()
+
+    @property
     def tokens(self) -> Tokens:
         """What the run used, by the rules above; its cost likewise, for itself."""
-        since = self._since_total
+        since = self._since_total.tokens()
         used = self.messages if self._total is None else self._total + since
         if self._total_cost is None:
             return replace(used, cost=self.messages.cost)
@@ -144,13 +163,14 @@ class Account:
         old = self._usages.get(message_id)
         if old == usage:  # some agents repeat it with each block of an answer
             return
-        change = Tokens.of(usage)
-        if old is not None:
-            change -= Tokens.of(old)
         self._usages[message_id] = usage
-        self.messages += change
+        sums = [self._messages]
         if message_id not in self._in_total:
-            self._since_total += change
+            sums.append(self._since_total)
+        for total in sums:
+            total.add(usage)
+            if old is not None:
+                total.add(old, -1)
         if len(self._usages) > REMEMBERED:
             del self._usages[next(iter(self._usages))]
 
@@ -160,5 +180,5 @@ class Account:
             self._total = self.reported
         if self.reported or usage.cost is not None:
             self._total_cost = usage.cost
-            self._since_total = Tokens()
+            self._since_total = _Sum()
             self._in_total = set(self._usages)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from typing import Any, ClassVar, Literal, Protocol
 
     from agent_wrap.events import Event
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     class Feeds(Protocol):
         """The one thing that an adapter must do."""
 
-        def feed(self, event: dict[str, Any]) -> Iterator[Event]:
+        def feed(self, event: dict[str, Any]) -> Iterable[Event]:
             """Give the facts that one native event states, in order."""
             ...
 
@@ -48,11 +48,77 @@ class Prepared:
 
 
 class Brief:
-    """What a two-way agent is told when it starts: its task, and where it works."""
+    """What a two-way agent is told when it starts: its task, and where it works.
 
-    def __init__(self, prompt: str = "", cwd: str = "") -> None:
+    `two_way` is false where its stream is only read.
+    """
+
+    def __init__(
+        self, prompt: str = "", cwd: str = "", *, two_way: bool = False
+    ) -> None:
         self.prompt = prompt
         self.cwd = cwd
+        self.two_way = two_way
+
+
+class Surroundings:
+    """Where an agent ran: what the places of its side files are made from.
+
+    `cwd`, `folder` and what `place` gives are ready to stand in a pattern: their own
+    `*`, `?` and `[` match themselves. `folder` is the run's own, for `SIDE_FOLDER`.
+    """
+
+    def __init__(
+        self,
+        command: Sequence[str] = (),
+        cwd: str = "",
+        environment: Mapping[str, str] | None = None,
+        session_id: str = "",
+        folder: str = "",
+    ) -> None:
+        self.command = list(command)
+        self.raw_cwd = cwd
+        self.cwd = _escape(cwd)
+        self.environment = environment or {}
+        self.folder = _escape(folder)
+        # It comes from the agent's bytes: nothing but a plain name leads anywhere.
+        plain = session_id.replace("-", "").replace("_", "").isalnum()
+        self.session_id = session_id if plain and session_id.isascii() else ""
+
+    @property
+    def session(self) -> str:
+        """The session's id, or a pattern for any."""
+        return self.session_id or "*"
+
+    def place(self, variable: str, below_home: str) -> str:
+        """Give the folder that a variable names, else one below the home folder."""
+        named = self.environment.get(variable) if variable else ""
+        home = self.environment.get("HOME") or "/nonexistent"
+        return _escape(self.absolute(named or f"{home}/{below_home}"))
+
+    def absolute(self, path: str) -> str:
+        """Give a path as seen from where the agent ran."""
+        return path if path.startswith("/") else f"{self.raw_cwd}/{path}"
+
+    def given(self, path: str) -> str:
+        """Give a path that the command names as a pattern that matches only it."""
+        return _escape(self.absolute(path))
+
+
+class SideFile:
+    """A place where an agent leaves what its stdout lacks.
+
+    `pattern` (as of `glob`) names a file, or a folder whose files `inside` names. The
+    newest that was written since the run began is read.
+    """
+
+    def __init__(self, pattern: str, inside: str = "") -> None:
+        self.pattern = pattern
+        self.inside = inside
+
+
+SIDE_FOLDER = "{side_folder}"
+"""A word of a prepared command that becomes a folder of the run's own."""
 
 
 class Adapter:
@@ -85,7 +151,7 @@ class Adapter:
     gives: ClassVar[str] = ""
     """What the stream tells and what it does not, one line for people."""
 
-    def feed(self, event: dict[str, Any]) -> Iterator[Event]:
+    def feed(self, event: dict[str, Any]) -> Iterable[Event]:
         """Give the facts that one native event states, in order.
 
         Yield nothing for an event that is known and says nothing; yield `Unknown`
@@ -93,32 +159,32 @@ class Adapter:
         """
         raise NotImplementedError
 
-    def feed_text(self, line: str) -> Iterator[Event]:
+    def feed_text(self, line: str) -> Iterable[Event]:
         """Read a line that is no JSON object. Default: noise."""
-        return iter(())
+        return ()
 
-    def start(self) -> Iterator[Event]:
+    def start(self) -> Iterable[Event]:
         """Before the first line: what a two-way agent is sent."""
-        return iter(())
+        return ()
 
-    def pause(self) -> Iterator[Event]:
+    def pause(self) -> Iterable[Event]:
         """The stream went quiet: give what is held only for a nicer grouping."""
-        return iter(())
+        return ()
 
-    def close(self) -> Iterator[Event]:
+    def close(self) -> Iterable[Event]:
         """End of the stream: give what was held back."""
-        return iter(())
+        return ()
 
-    def answer(self, interaction_id: str, resolution: str) -> Iterator[Event]:
+    def answer(self, interaction_id: str, resolution: str) -> Iterable[Event]:
         """Tell a two-way agent what was decided on something it asked.
 
         `resolution` is `approved`, `denied` or `cancelled`.
         """
-        return iter(())
+        return ()
 
-    def cancel(self) -> Iterator[Event]:
+    def cancel(self) -> Iterable[Event]:
         """Ask a two-way agent to stop, before any signal is sent."""
-        return iter(())
+        return ()
 
     @classmethod
     def speaks_two_way(cls, command: Sequence[str]) -> bool:
@@ -148,3 +214,22 @@ class Adapter:
     def model_from(cls, command: Sequence[str]) -> str:
         """Give the model that the command names, or an empty string."""
         return ""
+
+    @classmethod
+    def side_files(cls, ran: Surroundings) -> Sequence[SideFile]:
+        """Name where figures are that stdout lacks, the best place first."""
+        return ()
+
+    @classmethod
+    def read_side(cls, contents: Sequence[bytes], ran: Surroundings) -> Iterable[Event]:
+        """Give the `Usage` and `SessionStarted` that side files state.
+
+        Called after the run, with all files of one place. Nothing given: they are
+        not this run's, and the next place is looked at.
+        """
+        return iter(())
+
+
+def _escape(path: str) -> str:
+    """Make a path match itself in a pattern."""
+    return "".join(f"[{sign}]" if sign in "*?[" else sign for sign in path)

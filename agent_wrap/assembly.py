@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
-from typing import Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 from agent_wrap import registry
 from agent_wrap.adapter import Adapter, Brief
@@ -12,11 +14,16 @@ from agent_wrap.dialog import Dialog
 from agent_wrap.echo import Echo
 from agent_wrap.entries import Entry
 from agent_wrap.events import Event
-from agent_wrap.plan import Plan
+from agent_wrap.prices import Prices, parse
 from agent_wrap.reader import Detection, Reader
 from agent_wrap.recorder import Recorder, Watcher
 from agent_wrap.redact import Redactor
 from agent_wrap.running import Run
+
+if TYPE_CHECKING:
+    from agent_wrap.serve.live import Live
+
+TABLE = "prices.json"
 
 
 class Assembly:
@@ -56,6 +63,38 @@ class Assembly:
             sync_entries=settings.fsync == "entry",
         )
 
+    def cost(self) -> float | None:
+        """Give what the run has cost: the agent's word, else by the table of prices."""
+        told = self.dialog.account.tokens.cost
+        return told or self.estimate() or told
+
+    def estimate(self) -> float | None:
+        """Give what the run has cost by the table of prices."""
+        return self.prices.cost(self._model, self.dialog.account.tokens)
+
+    def cost_note(self) -> str:
+        """Say what a limit on the cost went by, where that was not the agent's word."""
+        used = self.dialog.account.tokens
+        if used.cost:
+            return ""
+        if not used:
+            return "--max-cost had no effect: the agent reported no usage"
+        cost = self.estimate()
+        if cost is None:
+            model = self._model or "a model without a name"
+            return f"--max-cost had no effect: no cost was told, {model} has no price"
+        return f"cost: about ${cost:.4f} by the prices of {self.prices.as_of}"
+
+    @property
+    def _model(self) -> str:
+        return self.plan.model or self.recorder.story.session.model
+
+    @cached_property
+    def prices(self) -> Prices:
+        """The run's table of prices, read when it is first asked."""
+        given = self.plan.settings.price_table
+        return parse(given or _own_table(), TABLE)
+
     def told_by_daemon(self, project: dict[str, Any]) -> None:
         """Take the daemon's word for what the caller did not say."""
         settings = self.plan.settings
@@ -72,7 +111,7 @@ class Assembly:
         if plan.adapter is None:
             return None
         adapter = plan.adapter()
-        adapter.brief = Brief(plan.prompt or "", plan.cwd)
+        adapter.brief = Brief(plan.prompt or "", plan.cwd, two_way=plan.two_way)
         return adapter
 
     def _chosen(self, name: str, adapter: Adapter) -> None:
@@ -88,6 +127,11 @@ class Assembly:
         adapter = registry.find(registry.FALLBACK).load()()
         self._chosen(registry.FALLBACK, adapter)
         return adapter
+
+
+def _own_table() -> bytes:
+    with open(os.path.join(os.path.dirname(__file__), TABLE), "rb") as file:
+        return file.read()
 
 
 def pretty_printer(echo: Echo) -> Watcher:
@@ -113,11 +157,29 @@ def event_sender(stream: Echo, redactor: Redactor) -> Watcher:
     return send
 
 
-def limit_checker(
-    plan: Plan, dialog: Dialog, hit: Callable[[str, float], None]
-) -> Watcher:
+def live_session(run: Run) -> Live | None:
+    """Make the live session of a run that is served."""
+    if run.listener is None:
+        return None
+    from agent_wrap.serve.live import Live
+
+    plan, clean = run.plan, run.redactor.clean_text
+    title = next(iter((plan.prompt or "").splitlines()), "") or " ".join(plan.command)
+    return Live(
+        run.listener,
+        title=clean(title),
+        cwd=clean(plan.cwd),
+        runtime=lambda: plan.agent_name,
+        prompt=plan.prompt,
+        heartbeat=plan.settings.sse_heartbeat,
+        announce=plan.settings.serve_announce,
+        clean=run.redactor.replace_line,
+    )
+
+
+def limit_checker(parts: Assembly, hit: Callable[[str, float], None]) -> Watcher:
     """Make a watcher that calls `hit(which, limit)` when a limit is exceeded."""
-    settings, account = plan.settings, dialog.account
+    settings, account = parts.plan.settings, parts.dialog.account
 
     def check(event: Event | None, new: list[Entry]) -> None:
         if settings.max_turns is not None and account.turns > settings.max_turns:
@@ -130,7 +192,7 @@ def limit_checker(
             and used.total_in + used.output > settings.max_tokens
         ):
             hit("token_limit", settings.max_tokens)
-        if settings.max_cost is not None and (used.cost or 0.0) > settings.max_cost:
+        if settings.max_cost is not None and (parts.cost() or 0.0) > settings.max_cost:
             hit("cost_limit", settings.max_cost)
 
     return check

@@ -22,6 +22,8 @@ COMMANDS = {
     "validate": "check dialogs: every breach of the protocol, with its line",
     "replay": "a recorded native stream -> the dialog it would have given",
     "repair": "finish a dialog whose wrapper was killed",
+    "view": "a run as a timeline in the terminal, a folder of runs as a table",
+    "convert": "a dialog in the formats of others: HTML, Markdown, traces",
     "adapters": "the known adapters, what each reads and gives",
 }
 

@@ -212,6 +212,8 @@ class Dialog:
 
     def _ready(self, now: float) -> list[Entry]:
         """Give the entries that must stand before any other one."""
+        if self.state == "OPEN" and not self._prompt_due:
+            return []
         if self.state == "COMPLETE":
             raise DialogError(self.state, "take another entry")
         out = self.begin(now) if self.state == "NEW" else []

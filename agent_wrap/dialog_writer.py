@@ -229,10 +229,11 @@ class DialogWriter:
         def step() -> list[Entry]:
             if self._dialog.state == "COMPLETE":
                 return []
-            given, now = events(), time.time()
+            given = events()
             # A prompt may come before init; all else has to stand behind it.
             waits = isinstance(given[0], Prompt)
             entries = [] if waits else self._begin("", "", "", "")
+            now = time.time()
             for event in given:
                 entries += self._dialog.apply(event, now)
             return entries

@@ -50,11 +50,8 @@ class Keeper:
 
     def append(self, line: bytes, open_tools: int) -> bool:
         """Write an ordinary line, if room for the end remains after it."""
-        if self.full:
-            return False
-        wanted = self._file.size + len(line) + self._reserve
-        wanted += open_tools * RESERVE_A_TOOL
-        if wanted > self._allocated and not self._allocate(wanted):
+        end = self._file.size + len(line) + self._reserve + open_tools * RESERVE_A_TOOL
+        if self.full or (end > self._allocated and not self._allocate(end)):
             self.full = True
             return False
         return self._write(line)

@@ -14,11 +14,15 @@ import time
 
 from agent_wrap import first_lines, guardian, process
 from agent_wrap.errors import SpawnError
-from agent_wrap.plan import deliver_prompt, make_plan
+from agent_wrap.plan import deliver_prompt, give_side_folder, make_plan
 from agent_wrap.running import Run
 from agent_wrap.settings import Settings
 from agent_wrap.stderr import say
 from agent_wrap.writer import Archive
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from agent_wrap.serve.listener import Listener
 
 
 def launch(settings: Settings, started: float, mask: set[int]) -> int:
@@ -30,11 +34,14 @@ def launch(settings: Settings, started: float, mask: set[int]) -> int:
     if settings.events_fd is not None:
         os.set_inheritable(settings.events_fd, False)  # ours, not the agent's
     plan = make_plan(settings)
+    listener = _listen(settings) if settings.serve else None
     archive = Archive.open(settings.archive)
     if plan.identity is not None:
         archive.keep_to_ourselves()
     deliver_prompt(plan, archive)
+    give_side_folder(plan, archive)
     run = Run(plan, archive, started, mask)
+    run.listener = listener
     first_lines.write(plan, archive, run.redactor)
     for note in plan.notes:
         say(note)
@@ -42,6 +49,13 @@ def launch(settings: Settings, started: float, mask: set[int]) -> int:
         lambda control: _supervise(run, control),
         lambda status, killed: _rescue(run, status, killed),
     )
+
+
+def _listen(settings: Settings) -> Listener:
+    """Bind the address of the live session, while nothing has run yet."""
+    from agent_wrap.serve.listener import open_listener
+
+    return open_listener(settings)
 
 
 def _supervise(run: Run, control: int) -> int:

@@ -41,6 +41,10 @@ class Budget:
         """Starts that were written: room for their results is set aside."""
         self._bytes_left = max_bytes
         self._entries_left = max_entries
+        self._least = {
+            kind: (share * max_bytes, share * max_entries)
+            for kind, share in _THINNED.items()
+        }
 
     def spend(self, length: int) -> None:
         """Take note of a line that was written."""
@@ -49,11 +53,12 @@ class Budget:
 
     def admits(self, kind: Kind) -> bool:
         """May an entry of this kind be written?"""
-        left = min(
-            self._free / self.max_bytes,
-            (self._entries_left - self.open_tools) / self.max_entries,
+        least_bytes, least_entries = self._least[kind]
+        return (
+            self._bytes_left - self.open_tools * SHORTEST_LINE > least_bytes
+            and self._entries_left - self.open_tools > least_entries
+            and not self.closed
         )
-        return not self.closed and left > _THINNED[kind]
 
     @property
     def longest_line(self) -> int:

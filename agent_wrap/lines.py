@@ -46,7 +46,10 @@ class LineDecoder:
             out = [self._take()]
         else:
             out = [self._whole(first)]
-        out.extend(map(self._whole, lines))
+        if b"\r" in data or BOM in data or len(data) > self._limit:
+            out.extend(map(self._whole, lines))
+        else:  # nearly always: nothing to take off, nothing too long
+            out.extend(lines)
         if rest:
             self._hold(rest)
         return out

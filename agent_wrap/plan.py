@@ -9,6 +9,7 @@ import os
 import time
 
 from agent_wrap import registry
+from agent_wrap.adapter import SIDE_FOLDER
 from agent_wrap.identity import Identity, find_identity
 from agent_wrap.settings import Settings, run_directory
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from agent_wrap.writer import Archive
 
 PROMPT_FILE = "prompt.txt"
+SIDE_FILES = "side"
 
 
 class Plan:
@@ -45,6 +47,7 @@ class Plan:
         self.adapter: type[Adapter] | None = None
         self.written = 0
         self.prompt_in_file = False
+        self.side_folder = ""
         self.adapted = False
         self.notes: list[str] = []
         self.identity: Identity | None = None
@@ -127,7 +130,8 @@ def deliver_prompt(plan: Plan, archive: Archive) -> None:
             plan.notes.append(f"the prompt's file could not be written: {error}")
         plan.command = [word.replace("{prompt_file}", path) for word in plan.command]
     elif via == "stdin":
-        plan.stdin = prompt.encode("utf-8", "replace")
+        if not plan.two_way:  # whose stdin speaks a protocol, the prompt in it
+            plan.stdin = prompt.encode("utf-8", "replace")
     elif via == "auto" and not (plan.adapted or plan.two_way):
         plan.notes.append(
             "the prompt is only recorded: put {prompt} or {prompt_file} into the "
@@ -136,6 +140,23 @@ def deliver_prompt(plan: Plan, archive: Archive) -> None:
     elif via in ("argv", "file"):
         mark = "{prompt}" if via == "argv" else "{prompt_file}"
         plan.notes.append(f"the prompt is only recorded: the command has no {mark}")
+
+
+def give_side_folder(plan: Plan, archive: Archive) -> None:
+    """Make the folder for an agent's side files, where its command has a word for it.
+
+    It is the agent's own to write to, and removed when it has been read.
+    """
+    if SIDE_FOLDER not in plan.command or plan.settings.no_adapt:
+        return
+    path = plan.side_folder = os.path.join(os.path.abspath(archive.path), SIDE_FILES)
+    plan.command = [path if word == SIDE_FOLDER else word for word in plan.command]
+    plan.notes = [note.replace(SIDE_FOLDER, path) for note in plan.notes]
+    error = archive.make_folder(SIDE_FILES)
+    if error is None and plan.identity is not None:
+        os.chown(path, plan.identity.uid, plan.identity.gid, follow_symlinks=False)
+    if error is not None:
+        plan.notes.append(f"no folder for side files: {error.strerror or error}")
 
 
 def clean_prompt_file(plan: Plan, archive: Archive, redactor: Redactor) -> None:

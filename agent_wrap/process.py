@@ -375,6 +375,6 @@ def sweep(patience: float = 2.0) -> dict[int, str]:
         left = signal_descendants(os.getpid(), signal.SIGKILL)
         for pid in left:  # as zombies they still have their name
             killed.setdefault(pid, process_name(pid))
-        if not has_children() or time.monotonic() > end:
+        if not has_children() or not can_find() or time.monotonic() > end:
             return killed
         time.sleep(0.001)

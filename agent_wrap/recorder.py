@@ -11,12 +11,13 @@ from collections.abc import Callable, Iterable
 
 from agent_wrap.clocks import Clocks
 from agent_wrap.dialog import Dialog
-from agent_wrap.encode import encode_within
+from agent_wrap.encode import encode
 from agent_wrap.entries import Entry
-from agent_wrap.events import Event
+from agent_wrap.events import Event, SessionStarted
 from agent_wrap.jsonvalue import strip_terminal
 from agent_wrap.keeper import Keeper
 from agent_wrap.ledger import Ledger
+from agent_wrap.limits import SHORTEST_LINE, shorten
 from agent_wrap.outcome import Outcome
 from agent_wrap.reader import Reader
 from agent_wrap.redact import Redactor
@@ -49,6 +50,7 @@ class Recorder:
     ) -> None:
         self.reader = reader
         self.dialog = dialog
+        self._budget = dialog.budget
         self.archive = archive
         self.clocks = clocks
         self.ledger = ledger
@@ -100,6 +102,17 @@ class Recorder:
         self._keep_stderr(self._stderr.close())
         self._record(self.reader.close())
 
+    def learn(self, facts: Iterable[Event]) -> None:
+        """Take figures that became known after the run; they make no entries."""
+        account = self.dialog.account
+        for event in facts:
+            if isinstance(event, SessionStarted):
+                self.story.learn(event)
+            account.apply(event)
+            for watcher in self.watchers:
+                watcher(event, [])
+        self.ledger.count(account.turns, account.tokens.total_in, account.tokens.output)
+
     @property
     def lost(self) -> int:
         """Entries that are not in the dialog because it could not be written."""
@@ -149,6 +162,8 @@ class Recorder:
         self.archive.stdout.append(data)
 
     def _record(self, events: Iterable[Event]) -> None:
+        if self.dialog.state == "COMPLETE":  # somebody else's late words
+            return
         now, moment = time.time(), time.monotonic()
         apply, watchers = self.dialog.apply, self.watchers
         kinds: set[type[Event]] = set()
@@ -169,20 +184,23 @@ class Recorder:
         self.ledger.count(account.turns, tokens.total_in, tokens.output)
 
     def _write(self, new: list[Entry]) -> None:
+        budget = self._budget
         for number, entry in enumerate(new):
             line = self._encode(entry)
-            if not self.keeper.append(line, self.dialog.tools_open):
+            if not self.keeper.append(line, budget.open_tools):
                 self._unwritten += len(new) - number
-                self.dialog.budget.closed = True
+                budget.closed = True
                 self.dialog.undo(new[number:])
                 return
             self.written += 1
-            self.dialog.budget.spend(len(line))
+            budget.spend(len(line))
             if self._sync_entries:
                 self.archive.dialog.sync()
 
     def _encode(self, entry: Entry) -> bytes:
-        line, cut = encode_within(entry, self.dialog.budget.longest_line)
-        self.cut += cut
+        line = encode(entry)
+        if len(line) > SHORTEST_LINE and len(line) > self._budget.longest_line:
+            line = encode(shorten(entry, len(line), self._budget.longest_line))
+            self.cut += 1
         # A second look: escapes that the raw stream spelt in another way.
         return self.redactor.replace_line(line)

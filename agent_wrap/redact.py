@@ -90,10 +90,11 @@ class Redactor:
         A value like `2026` or `complete` may stand where no mark can, in a number, a
         timestamp, a word of the protocol: then only others' strings are looked at.
         """
-        clean = self.replace(line)
-        if clean is line:
+        if not self._found(line):
             return line
         import json
+
+        clean = self.replace(line)
 
         value = json.loads(line)
         try:
@@ -131,7 +132,10 @@ class Redactor:
 
     def _found(self, data: bytes) -> bool:
         # One plain find each: a regular expression is five times slower.
-        return any(map(data.__contains__, self._needles))
+        for needle in self._needles:  # noqa: SIM110  # any() makes a generator a line
+            if needle in data:
+                return True
+        return False
 
     def _apply(self, data: bytes, cut: int, covered: int) -> tuple[bytes, int]:
         """Replace what begins before `cut`; the first `covered` bytes are gone already.

@@ -24,6 +24,7 @@ from agent_wrap.reader import Detection, Reader
 from agent_wrap.redact import Redactor
 from agent_wrap.running import Run
 from agent_wrap.settings import Settings
+from agent_wrap.side_files import remove_folder
 from agent_wrap.stderr import say
 from agent_wrap.summary import skeleton
 from agent_wrap.writer import STDOUT, SUMMARY, Archive
@@ -62,6 +63,7 @@ def rescue(run: Run, status: int, killed: dict[int, str]) -> int:
     except OSError as error:
         say(f"the dialog could not be finished: {error}")
     clean_prompt_file(run.plan, run.archive, run.redactor)
+    remove_folder(run.plan.side_folder)
     run.archive.write_file(SUMMARY, run.redactor.replace_line(encode(summary)))
     say(outcome.message)
     return outcome.exit_code

@@ -9,11 +9,16 @@ from agent_wrap.redact import Redactor
 from agent_wrap.secret_forms import secrets_of
 from agent_wrap.writer import Archive
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from agent_wrap.serve.listener import Listener
+
 
 class Run:
     """One run: its plan, its archive, its counters, its secrets.
 
-    `started` is our own start, monotonic; `mask` the signal mask that the agent gets.
+    `started` is our own start, monotonic; `mask` the signal mask that the agent gets;
+    `listener` is where its live session is served, if it is.
     """
 
     def __init__(
@@ -24,6 +29,7 @@ class Run:
         self.started = started
         self.mask = mask
         self.ledger = Ledger()
+        self.listener: Listener | None = None
         self.memory = MemoryEvents()  # counts from before the agent can run out of it
         settings = plan.settings
         hidden = (

@@ -47,6 +47,8 @@ class Settings:
     max_turns: int | None = None
     max_tokens: int | None = None
     max_cost: float | None = None
+    prices: str = ""
+    price_table: bytes = b""
     max_line_bytes: int = 64 * 1024 * 1024
     permissions: str = "deny"
     echo: str = "auto"
@@ -56,6 +58,11 @@ class Settings:
     strict: bool = False
     no_redact: bool = False
     redact: tuple[str, ...] = ()
+    serve: str = ""
+    serve_key_file: str = ""
+    serve_announce: str = ""
+    serve_linger: float = 0.0
+    sse_heartbeat: float = 10.0
     events_fd: int | None = None
     daemon_socket: str = ""
     environment: Mapping[str, str] = {}  # never changed: the class is frozen
@@ -107,6 +114,15 @@ def descriptor(value: str) -> int:
     if not value.isascii() or not value.isdigit():
         raise ValueError("the number of an open file descriptor")
     return int(value[:9])
+
+
+def address(value: str) -> str:
+    """Take a host and a port: `127.0.0.1:0`, `[::1]:8080`."""
+    host, _, port = value.rpartition(":")
+    known = port.isascii() and port.isdigit() and len(port) <= 5 and int(port) < 65536
+    if not known or not host.strip("[]") or (":" in host and host[:1] != "["):
+        raise ValueError("HOST:PORT")
+    return value
 
 
 def money(value: str) -> float:
@@ -239,6 +255,12 @@ OPTIONS: tuple[Option, ...] = (
     Option("max_tokens", "N", count, "stop the run above so many tokens, in and out"),
     Option("max_cost", "USD", money, "stop the run above this cost"),
     Option(
+        "prices",
+        "FILE",
+        text,
+        "a table of prices for --max-cost, for agents that do not tell their cost",
+    ),
+    Option(
         "max_line_bytes",
         "N",
         count,
@@ -263,6 +285,16 @@ OPTIONS: tuple[Option, ...] = (
     Option("strict", "", switch, "unknown native events: exit 3 in place of 0"),
     Option("no_redact", "", switch, "leave the values of secret-looking variables"),
     Option("redact", "NAME", names, "hide this variable's value too (may be repeated)"),
+    Option(
+        "serve",
+        "HOST:PORT",
+        address,
+        "this run's live session over HTTP and SSE (port 0: any)",
+    ),
+    Option("serve_key_file", "FILE", word, "clients must send the key in this file"),
+    Option("serve_announce", "FILE", word, "write the port and the session's id there"),
+    Option("serve_linger", "S", grace, "serve so long after the run's end (0)"),
+    Option("sse_heartbeat", "S", seconds, "a comment on quiet streams so often (10)"),
     Option("config", "FILE", text, "the same options from a TOML file"),
     Option("events_fd", "FD", descriptor, ""),
 )
@@ -313,6 +345,8 @@ def finish(
                 "--prompt and --prompt-file are both given", "Give one of them"
             )
         chosen["prompt"] = read_prompt(chosen["prompt_file"])
+    if chosen.get("prices"):
+        chosen["price_table"] = _read_prices(chosen["prices"])
     return Settings(
         **chosen,
         command=words,
@@ -335,6 +369,19 @@ def read_prompt(path: str) -> str:
             "Give a file that can be read, or - for standard input",
         ) from None
     return data.decode("utf-8", "replace").removeprefix("\ufeff")
+
+
+def _read_prices(path: str) -> bytes:
+    """Give the bytes of a table of prices that can be read. Raises UsageError."""
+    from agent_wrap.prices import parse
+
+    try:
+        with open(path, "rb") as file:
+            data = file.read()
+    except OSError as error:
+        raise UsageError(f"--prices {path}: {error.strerror or error}") from None
+    parse(data, f"--prices {path}")
+    return data
 
 
 def _limits(chosen: Mapping[str, Any], hard: str) -> dict[str, float]:
@@ -443,15 +490,21 @@ def _warn_of_unknown_twins(environment: Mapping[str, str]) -> None:
             )
 
 
-def help_text() -> str:
+def help_text(width: int = 88) -> str:
     """Give the options as lines for `--help`."""
+    import textwrap
+
     lines = []
     for option in OPTIONS:
         if option.help:
             left = f"  {option.flag} {option.metavar}".rstrip()
-            lines.append(f"{left:<28} {option.help}" if len(left) < 28 else left)
-            if len(left) >= 28:
-                lines.append(" " * 29 + option.help)
+            right = textwrap.wrap(option.help, width - 30)
+            if len(left) > 28:
+                lines.append(left)
+                left = ""
+            for line in right:
+                lines.append(f"{left:<29} {line}")
+                left = ""
     return "\n".join(lines)
 
 

@@ -44,7 +44,7 @@ class Story:
             self.final = None
         elif isinstance(event, SessionStarted):
             self.final = None
-            self._merge(event)
+            self.learn(event)
         elif isinstance(event, SubagentUpdated):
             if event.status == "running":
                 self.background.add(event.id)
@@ -53,7 +53,8 @@ class Story:
         elif isinstance(event, Notice):
             self.notices.append(event.text)
 
-    def _merge(self, event: SessionStarted) -> None:
+    def learn(self, event: SessionStarted) -> None:
+        """Take what became known of the session; unlike its start, it wakes nobody."""
         known = self.session
         self.session = SessionStarted(
             known.session_id or event.session_id,

@@ -8,16 +8,18 @@ This process runs nothing else, so the event loop is ours alone.
 
 from __future__ import annotations
 
+import math
 import os
 import signal
 import time
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import anyio
 from anyio.abc import TaskGroup
 
-from agent_wrap import assembly, first_lines, process
+from agent_wrap import assembly, drift, first_lines, process, side_files
+from agent_wrap.adapter import Surroundings
 from agent_wrap.daemon import project
 from agent_wrap.echo import Echo
 from agent_wrap.encode import encode
@@ -34,12 +36,20 @@ from agent_wrap.summary import Measured, build
 from agent_wrap.talk import Talk
 from agent_wrap.writer import SUMMARY
 
+if TYPE_CHECKING:
+    from agent_wrap.serve.live import Live
+
 TICK = 0.25
 INIT_BY = 0.8
 QUIET = 0.5
 SAMPLE_EVERY = 1.0
 EVENTS_PATIENCE = 60.0
 """Our own Python caller reads events all the time: only a blocked one is this late."""
+
+
+ORDERLY = (Cause.EXITED, Cause.RESULT_GRACE)
+SIDE_PATIENCE = 1.0
+"""What side files may cost; after a limit or a stop signal somebody waits for us."""
 
 
 class Supervisor:
@@ -74,6 +84,8 @@ class Supervisor:
         self._ladder: Ladder | None = None
         self._talk: Talk | None = None
         self._outcome: Outcome | None = None
+        self._live: Live | None = None
+        self._shared = run
 
     def run(self) -> int:
         """Watch the run to its end; give the exit code. Always completes the dialog."""
@@ -87,16 +99,33 @@ class Supervisor:
         self._ended = anyio.Event()
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(self._listen_to_guardian)
-            if self._agent is not None:
-                tasks.start_soon(self._ask_daemon)
-                await self._watch(self._agent, Streams(tasks, _lost_echo), tasks)
-            elif self._failure is not None:
-                await self._ask_daemon()
-                error = self._failure
-                self._end(
-                    Cause.SPAWN_FAILED, detail=str(error), spawn_code=error.exit_code
-                )
+            self._live = assembly.live_session(self._shared)
+            if self._live is not None:
+                tasks.start_soon(self._live.serve)
+            async with anyio.create_task_group() as of_run:
+                await self._run_agent(of_run)
+                of_run.cancel_scope.cancel()
+            if self._live is not None:
+                self._outcome = self._outcome or self._finish()
+                await self._live.linger(self._linger())
             tasks.cancel_scope.cancel()
+
+    async def _run_agent(self, tasks: TaskGroup) -> None:
+        if self._agent is not None:
+            tasks.start_soon(self._ask_daemon)
+            await self._watch(self._agent, Streams(tasks, _lost_echo), tasks)
+        elif self._failure is not None:
+            await self._ask_daemon()
+            error = self._failure
+            self._end(Cause.SPAWN_FAILED, detail=str(error), spawn_code=error.exit_code)
+
+    def _linger(self) -> float:
+        """Give how long the session is served after the end: within the time limit."""
+        limit, cause = self.settings.timeout, self._ending and self._ending.cause
+        if cause in (Cause.STOPPED, Cause.WRAPPER_KILLED):
+            return 0.0
+        left = math.inf if limit is None else self.started + limit - time.monotonic()
+        return max(min(self.settings.serve_linger, left), 0.0)
 
     async def _watch(
         self, agent: process.Agent, streams: Streams, tasks: TaskGroup
@@ -162,11 +191,12 @@ class Supervisor:
         if settings.max_turns or settings.max_tokens or settings.max_cost:
             watchers.append(
                 assembly.limit_checker(
-                    self.plan,
-                    self.parts.dialog,
+                    self.parts,
                     lambda which, limit: self._end(Cause(which), limit=limit),
                 )
             )
+        if self._live is not None:
+            watchers.append(self._live.watch)
         if settings.events_fd is not None:
             sink = Echo(settings.events_fd, EVENTS_PATIENCE)
             streams.add_echo(sink)
@@ -180,6 +210,7 @@ class Supervisor:
             agent.stdin,
             two_way=self.plan.two_way,
             policy=self.settings.permissions,
+            story=self.recorder.story,
             answer=self.recorder.answer,
             fail=lambda what: self._end(Cause.PERMISSION, detail=what),
         )
@@ -209,6 +240,8 @@ class Supervisor:
                     stop_signal=int(signal.SIGKILL),
                     detail="agent-wrap's first process was killed",
                 )
+                if self._live is not None:
+                    self._live.stop()
                 return
 
     def _signalled(self, number: int) -> None:
@@ -219,6 +252,8 @@ class Supervisor:
             self._end(Cause.STOPPED, stop_signal=number)
         elif self._ladder is not None:
             self._ladder.hurry.set()
+        if self._live is not None and self._outcome is not None:
+            self._live.stop()
 
     async def _reap_children(self) -> None:
         with anyio.open_signal_receiver(signal.SIGCHLD) as received:
@@ -276,6 +311,8 @@ class Supervisor:
         outcome = decide(self._facts())
         message = "; ".join(filter(None, (outcome.message, recorder.losses)))
         self._check_that_limits_could_be_kept()
+        self._read_side_files()
+        self._look_for_drift()
         duration_ms = int((time.monotonic() - self.started) * 1000)
         recorder.complete(outcome, duration_ms, message)
         recorder.keeper.close()
@@ -283,6 +320,9 @@ class Supervisor:
             self.archive.dialog.sync()
         self._write_summary(outcome, message, duration_ms)
         self.ledger.complete()
+        if self._live is not None:
+            final = self.recorder.story.final
+            self._live.finish(outcome, message, final.reason if final else "")
         if outcome.reason in ("spawn_failed", "internal"):
             say(message)
         self._outcome = outcome
@@ -291,12 +331,57 @@ class Supervisor:
     def _check_that_limits_could_be_kept(self) -> None:
         """A limit on what the agent never reported is no limit: say so."""
         settings, used = self.settings, self.recorder.dialog.account.tokens
-        for option, limit, told in (
-            ("--max-tokens", settings.max_tokens, bool(used)),
-            ("--max-cost", settings.max_cost, used.cost is not None),
-        ):
-            if limit is not None and not told and self._agent is not None:
-                note = f"{option} had no effect: the agent reported no usage"
+        if self._agent is None:
+            return
+        notes = []
+        if settings.max_tokens is not None and not used:
+            notes.append("--max-tokens had no effect: the agent reported no usage")
+        if settings.max_cost is not None:
+            notes.append(self.parts.cost_note())
+        for note in filter(None, notes):
+            self.notes.append(note)
+            say(note)
+
+    def _read_side_files(self) -> None:
+        """Take the figures that stdout lacked from what the agent left beside it."""
+        adapter, plan, recorder = self.recorder.reader.adapter, self.plan, self.recorder
+        account = recorder.dialog.account
+        if self._agent is None or adapter is None:
+            return
+        if not account.tokens:
+            ran = Surroundings(
+                plan.command,
+                plan.cwd,
+                plan.environment,
+                recorder.story.session.session_id,
+                plan.side_folder,
+            )
+            ended = self._ending is not None and self._ending.cause in ORDERLY
+            told = side_files.read(
+                type(adapter),
+                ran,
+                since=plan.created,
+                patience=SIDE_PATIENCE if ended else SIDE_PATIENCE / 4,
+                identity=plan.identity,
+            )
+            recorder.learn(told.facts)
+            self.notes += told.notes
+        side_files.remove_folder(plan.side_folder)
+
+    def _look_for_drift(self) -> None:
+        """Say that this is not what the adapter was checked with."""
+        reader, version = (
+            self.recorder.reader,
+            self.recorder.story.session.agent_version,
+        )
+        if reader.adapter is not None:
+            note = drift.warning(
+                type(reader.adapter),
+                self.plan.adapter_name,
+                version,
+                reader.unknown_types,
+            )
+            if note:
                 self.notes.append(note)
                 say(note)
 

@@ -1,7 +1,8 @@
 """The agent's standard input: the prompt, and what a two-way agent is told.
 
 What the adapter wants sent goes out in order, and never blocks the reading of what
-the agent says meanwhile. Permissions are answered by the policy of the run.
+the agent says meanwhile. Permissions are answered by the policy of the run. The input
+ends with the agent's final event: later, where its background tasks may still ask.
 """
 
 from __future__ import annotations
@@ -21,15 +22,19 @@ from agent_wrap.events import (
     RunFinished,
     Send,
 )
+from agent_wrap.story import Story
 
 CHUNK = 1 << 16
+LINGER = 5.0
+"""Seconds that a finished agent's input stays open while its background is silent."""
 _RESOLUTIONS = {"allow": "approved", "deny": "denied"}
 
 
 class Talk:
     """Our side of the conversation over one descriptor.
 
-    `answer(id, resolution)` asks the adapter to answer; `fail(what)` ends the run.
+    `story` is what the agent has told of its run so far; `answer(id, resolution)` asks
+    the adapter to answer; `fail(what)` ends the run.
     """
 
     def __init__(
@@ -38,12 +43,14 @@ class Talk:
         *,
         two_way: bool,
         policy: str,
+        story: Story,
         answer: Callable[[str, str], None],
         fail: Callable[[str], None],
     ) -> None:
         self._fd = fd
         self._two_way = two_way
         self._policy = policy
+        self._story = story
         self._answer = answer
         self._fail = fail
         self._waiting: deque[bytes] = deque()
@@ -63,13 +70,17 @@ class Talk:
 
     def watch(self, event: Event | None, new: list[Entry]) -> None:
         """Take note of what an event asks of us (a recorder's watcher)."""
+        if not self._two_way:
+            return
         if isinstance(event, Send):
-            self.send(event.data)
+            self._waiting.append(event.data)
+        elif isinstance(event, ApprovalAsked) and self._policy == "fail":
+            self._fail(event.tool_name)
         elif isinstance(event, ApprovalAsked | QuestionAsked | ElicitationAsked):
             self._asked.append(event)
-            self._news.set()
-        elif isinstance(event, RunFinished):
-            self.close()
+        elif isinstance(event, RunFinished) and not self._story.background:
+            self._closing = True
+        self._news.set()
 
     async def run(self) -> None:
         """Send and answer until the input is closed or the agent reads no more."""
@@ -83,7 +94,10 @@ class Talk:
                     await self._write(self._waiting.popleft())
                 if self._closing and not self._asked:
                     return
-                await self._news.wait()
+                finished = self._two_way and self._story.final is not None
+                with anyio.move_on_after(LINGER if finished else None) as patience:
+                    await self._news.wait()
+                self._closing = self._closing or patience.cancelled_caught
         except OSError:  # the agent does not read its stdin
             pass
         finally:
@@ -96,9 +110,6 @@ class Talk:
 
     def _decide(self, event: Event) -> None:
         if isinstance(event, ApprovalAsked):
-            if self._policy == "fail":
-                self._fail(event.tool_name)
-            else:
-                self._answer(event.id, _RESOLUTIONS[self._policy])
+            self._answer(event.id, _RESOLUTIONS[self._policy])
         elif isinstance(event, QuestionAsked | ElicitationAsked):
             self._answer(event.id, "cancelled")  # nobody is there to answer

@@ -261,6 +261,21 @@ class Archive:
         except OSError:
             pass
 
+    def make_folder(self, name: str) -> OSError | None:
+        """Make an empty folder in place of whatever has its name; give the error."""
+        import shutil
+
+        path = os.path.join(self.path, name)
+        try:
+            if os.path.isdir(path) and not os.path.islink(path):
+                shutil.rmtree(path)
+            else:
+                self.remove(name)
+            os.mkdir(name, 0o700, dir_fd=self._folder)
+        except OSError as error:
+            return error
+        return None
+
     def write_file(self, name: str, data: bytes) -> OSError | None:
         """Write a whole small file at once, or leave the old one; give the error."""
         temporary = f".{name}.part"

@@ -16,12 +16,13 @@ ADAPTERS = ROOT / "adapters" / "agent_wrap_adapters"
 LAYERS = [
     {"version", "errors", "events", "jsonvalue", "lines", "entries", "limits"},
     {"shapes", "adapter", "accounting", "story", "outcome", "identity", "ledger"},
+    {"drift", "prices"},
     {"stderr", "view.plain"},
     {"encode", "dialog", "reader", "validate", "clocks", "secret_forms", "redact"},
     {"event_lines", "writer", "process", "registry", "settings", "daemon", "cgroup"},
     {"resources", "echo", "finish", "plan", "keeper", "ladder", "talk", "guardian"},
     {"first_lines", "streams", "recorder", "testing", "dialog_writer"},
-    {"running", "summary"},
+    {"running", "summary", "side_files"},
     {"assembly", "rescue"},
     {"supervisor"},
     {"launch"},
@@ -32,7 +33,7 @@ not named here stands above them all."""
 PURE = {
     *("events", "adapter", "lines", "jsonvalue", "shapes", "entries", "encode"),
     *("accounting", "dialog", "outcome", "story", "reader", "validate", "errors"),
-    *("limits", "clocks", "secret_forms", "redact"),
+    *("limits", "clocks", "secret_forms", "redact", "drift", "prices"),
 }
 IMPURE_IMPORTS = {
     *("asyncio", "anyio", "trio", "threading", "multiprocessing", "concurrent"),
@@ -163,6 +164,9 @@ def test_adapters_import_public_names_only(path: Path) -> None:
         "Adapter",
         "Brief",
         "Prepared",
+        "SIDE_FOLDER",
+        "SideFile",
+        "Surroundings",
     }
     assert core_imports(path) <= public
 

@@ -15,7 +15,9 @@ from typing import Any
 
 import pytest
 
+from agent_wrap import rescue
 from agent_wrap.validate import check
+from agent_wrap.writer import Archive
 
 from .harness import Run, run, scripted, wrapper
 from .killing import (
@@ -169,6 +171,15 @@ def archive(tmp_path: Path, whole: Path) -> Path:
     return place
 
 
+def repair_here(archive: Path) -> str:
+    """Do the same without a process of its own."""
+    opened = Archive.reopen(str(archive))
+    try:
+        return rescue.repair(opened)
+    finally:
+        opened.close()
+
+
 def lines_of(archive: Path) -> list[dict[str, Any]]:
     lines = (archive / "dialog.jsonl").read_bytes().splitlines()
     return [json.loads(line) for line in lines]
@@ -222,7 +233,7 @@ def test_without_the_raw_stream_the_entries_count(archive: Path) -> None:
     dialog = archive / "dialog.jsonl"
     lines = dialog.read_bytes().splitlines(keepends=True)
     dialog.write_bytes(b"".join(lines[:-1]))
-    assert repair(archive)[0] == 0
+    assert "finished" in repair_here(archive)
     end = lines_of(archive)[-1]
     assert "its entries" in end["message"]
     assert end["turns"] == 1
@@ -235,7 +246,7 @@ def test_without_the_raw_stream_the_entries_count(archive: Path) -> None:
 )
 def test_nothing_that_can_be_read(archive: Path, torn: bytes) -> None:
     (archive / "dialog.jsonl").write_bytes(torn)
-    assert repair(archive)[0] == 0
+    assert "finished" in repair_here(archive)
     assert [entry["type"] for entry in lines_of(archive)] == [
         "init",
         "prompt",
@@ -249,8 +260,7 @@ def test_what_lies_behind_the_end_is_cut(archive: Path) -> None:
     dialog = archive / "dialog.jsonl"
     before = dialog.read_bytes()
     dialog.write_bytes(before + b'{"torn')
-    code, said = repair(archive)
-    assert (code, "6 bytes" in said) == (0, True)
+    assert "6 bytes" in repair_here(archive)
     assert dialog.read_bytes() == before
 
 

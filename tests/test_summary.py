@@ -51,7 +51,7 @@ def test_a_full_run(tmp_path: Path) -> None:
         "version": __version__,
         "detected_by": "option",
     }
-    assert told["agent_version"] == "9.9.9"
+    assert told["agent_version"] == "2.1.332"
     assert told["session_id"] == "s-1"
     assert told["wrapper_version"] == __version__
     assert told["command"] == command

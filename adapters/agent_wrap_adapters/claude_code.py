@@ -1,5 +1,8 @@
 """Claude Code: `claude -p PROMPT --output-format stream-json --verbose`.
 
+With `--input-format stream-json` it is spoken to over its stdin: the prompt goes in as
+a message, and what it asks for is answered.
+
 What is needed before the agent runs stands here; reading is loaded after.
 """
 
@@ -10,7 +13,7 @@ from agent_wrap_adapters.argv import Options, after_program, as_stdin, parse
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from typing import Any
 
     from agent_wrap.events import Event
@@ -43,6 +46,7 @@ _SUBCOMMANDS = (
     "update",
     "upgrade",
 )
+_PROMPTERS = ("--permission-prompt-tool", "--dangerously-skip-permissions")
 _ASKS_ONLY = ("-h", "--help", "-v", "--version")
 
 
@@ -61,13 +65,32 @@ class ClaudeCode(Adapter):
 
         self._stream = ClaudeStream()
 
-    def feed(self, event: dict[str, Any]) -> Iterator[Event]:
+    def feed(self, event: dict[str, Any]) -> Iterable[Event]:
         """Give the facts that one line states."""
         return self._stream.feed(event)
+
+    def start(self) -> Iterator[Event]:
+        """Begin the conversation, where there is one."""
+        return self._stream.control.start(self.brief)
+
+    def answer(self, interaction_id: str, resolution: str) -> Iterator[Event]:
+        """Answer a request for permission, a question or a form."""
+        return self._stream.control.answer(interaction_id, resolution)
+
+    def cancel(self) -> Iterator[Event]:
+        """Interrupt the agent."""
+        return self._stream.control.cancel()
 
     def close(self) -> Iterator[Event]:
         """Give what the agent was saying when its stream ended."""
         return self._stream.close()
+
+    @classmethod
+    def speaks_two_way(cls, command: Sequence[str]) -> bool:
+        """Does the command read messages rather than a prompt?"""
+        found = parse(command, after_program(command, cls.programs), _OPTIONS)
+        reads = found.value("--input-format") == "stream-json"
+        return reads and found.has("-p", "--print")
 
     @classmethod
     def recognises(cls, event: dict[str, Any]) -> bool:
@@ -92,9 +115,10 @@ class ClaudeCode(Adapter):
         other_job = told in _SUBCOMMANDS and not prints
         if other_job or found.has(*_ASKS_ONLY):
             return Prepared(words)
+        two_way = found.value("--input-format") == "stream-json"
         stdin = None
-        if prompt is not None and told is None:
-            stdin = _as_input(prompt, found.value("--input-format"))
+        if prompt is not None and told is None and not two_way:
+            stdin = as_stdin(prompt)
         asked = told if prompt is None else prompt
         added: list[str] = []
         if not prints and asked is not None:
@@ -109,6 +133,8 @@ class ClaudeCode(Adapter):
                 added.append("--include-partial-messages")
         if not found.has("--verbose"):  # without it: an error, and no output at all
             added.append("--verbose")
+        if two_way and not found.has(*_PROMPTERS):  # else it decides alone
+            added.extend(("--permission-prompt-tool", "stdio"))
         words[start:start] = added
         return Prepared(words, prompt=asked, stdin=stdin, added=_phrases(added))
 
@@ -127,17 +153,6 @@ def _prompt_in(words: list[str], start: int) -> str | None:
         if words[at] == "--":
             break
     return None
-
-
-def _as_input(prompt: str, input_format: str) -> bytes:
-    """Encode the prompt as the agent's stdin wants it."""
-    if input_format != "stream-json":
-        return as_stdin(prompt)
-    import json
-
-    content = [{"type": "text", "text": prompt}]
-    message = {"role": "user", "content": content}
-    return json.dumps({"type": "user", "message": message}).encode() + b"\n"
 
 
 def _phrases(added: list[str]) -> list[str]:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from agent_wrap.events import (
-    ApprovalAsked,
     Event,
-    InteractionResolved,
     Message,
     Notice,
     TextDelta,
@@ -20,6 +18,7 @@ from agent_wrap.shapes import get_dict, get_text
 from agent_wrap_adapters.claude_result import Results
 from agent_wrap_adapters.claude_system import System
 from agent_wrap_adapters.claude_tasks import Tasks
+from agent_wrap_adapters.control import Control
 from agent_wrap_adapters.stream_json import StreamJson, blocks, unknown, usage_of
 
 _SILENT_PARTS = ("content_block_stop", "message_stop", "ping")
@@ -43,16 +42,18 @@ class ClaudeStream(StreamJson):
         self._tasks = Tasks()
         self._results = Results()
         self._streaming: dict[str, Any] = {}
+        self._has_pieces = False
         self._pieces: dict[str, list[str]] = {"text": [], "thinking": []}
         self._settled = ""
-        self._asked: set[str] = set()
+        self._told: tuple[str, dict[str, Any]] = ("", {})
+        self.control = Control()
         self.types |= {
             "system": System(self._tasks).read,
             "stream_event": self._stream_event,
             "result": self._results.read,
-            "control_request": self._control_request,
-            "control_response": self._control_response,
-            "control_cancel_request": self._control_cancelled,
+            "control_request": self.control.request,
+            "control_response": self.control.response,
+            "control_cancel_request": self.control.taken_back,
             "rate_limit_event": _rate_limit,
         }
 
@@ -67,9 +68,9 @@ class ClaudeStream(StreamJson):
         if said:
             yield Message(said, message_id)
 
-    def assistant(self, event: dict[str, Any]) -> Iterator[Event]:
+    def assistant(self, event: dict[str, Any]) -> Iterable[Event]:
         """Read a whole block; its pieces, which came before, have done their part."""
-        if not get_text(event, "parent_tool_use_id"):
+        if self._has_pieces and not get_text(event, "parent_tool_use_id"):
             self._drop_pieces()
         return super().assistant(event)
 
@@ -88,7 +89,9 @@ class ClaudeStream(StreamJson):
     def usage(self, message: dict[str, Any], message_id: str) -> Iterator[Event]:
         """Read the usage of `message_start`: its output is a placeholder."""
         figures = get_dict(message, "usage")
-        if figures and message_id != self._settled:
+        told = (message_id, figures)
+        if figures and message_id != self._settled and told != self._told:
+            self._told = told  # each block of an answer repeats it
             yield usage_of(figures, message_id, final=False)
 
     def user(self, event: dict[str, Any]) -> Iterator[Event]:
@@ -114,6 +117,7 @@ class ClaudeStream(StreamJson):
         if kind == "message_start":
             self._streaming = get_dict(part, "message")
         elif kind == "content_block_delta":
+            self._has_pieces = True
             delta = get_dict(part, "delta")
             if text := get_text(delta, "text"):
                 self._pieces["text"].append(text)
@@ -134,39 +138,9 @@ class ClaudeStream(StreamJson):
             yield unknown(kind, "stream_event/")
 
     def _drop_pieces(self) -> None:
+        self._has_pieces = False
         for pieces in self._pieces.values():
             pieces.clear()
-
-    def _control_request(self, event: dict[str, Any]) -> Iterator[Event]:
-        request = get_dict(event, "request")
-        subtype = get_text(request, "subtype")
-        request_id = get_text(event, "request_id")
-        if subtype == "can_use_tool":
-            self._asked.add(request_id)
-            yield ApprovalAsked(
-                request_id,
-                get_text(request, "tool_name"),
-                get_dict(request, "input"),
-                get_text(request, "tool_use_id"),
-            )
-        else:
-            yield unknown(subtype, "control_request/")
-
-    def _control_response(self, event: dict[str, Any]) -> Iterator[Event]:
-        """Read an answer of ours that is echoed; the agent's own state no facts."""
-        response = get_dict(event, "response")
-        request_id = get_text(response, "request_id")
-        if request_id in self._asked:
-            self._asked.discard(request_id)
-            behavior = get_text(get_dict(response, "response"), "behavior")
-            allowed = behavior == "allow"
-            yield InteractionResolved(request_id, "approved" if allowed else "denied")
-
-    def _control_cancelled(self, event: dict[str, Any]) -> Iterator[Event]:
-        request_id = get_text(event, "request_id")
-        if request_id in self._asked:
-            self._asked.discard(request_id)
-            yield InteractionResolved(request_id, "cancelled")
 
 
 def _rate_limit(event: dict[str, Any]) -> Iterator[Event]:

@@ -1,4 +1,7 @@
-"""Codex: `codex exec --json PROMPT`, and the lines of `codex app-server`.
+"""Codex: `codex exec --json PROMPT`, and `codex app-server`.
+
+The app-server is spoken to over its stdin: a thread, a turn with the prompt, and what
+it asks for is answered.
 
 What is needed before the agent runs stands here; reading is loaded after.
 """
@@ -18,10 +21,13 @@ if TYPE_CHECKING:
 _OPTIONS = Options(
     one="-m --model -c --config -p --profile -s --sandbox -C --cd -o --enable "
     "--disable --output-last-message --output-schema --color --add-dir -a "
-    "--local-provider --ask-for-approval --remote --base --commit --title",
+    "--local-provider --ask-for-approval --remote --base --commit --title --listen "
+    "--startup-client-info --cloud-skills-snapshot --code-mode-host",
     several="-i --image",
 )
 _EXEC = ("exec", "e")
+_SERVER = "app-server"
+_APPROVAL = "approval_policy"
 _JSON = ("--json", "--experimental-json")
 
 
@@ -48,6 +54,24 @@ class Codex(Adapter):
             return self._app_server.feed(event)
         return self._exec.feed(event)
 
+    def start(self) -> Iterator[Event]:
+        """Begin the conversation, where there is one."""
+        return self._app_server.client.start(self.brief)
+
+    def answer(self, interaction_id: str, resolution: str) -> Iterator[Event]:
+        """Answer a request for approval, a question or a form."""
+        return self._app_server.client.answer(interaction_id, resolution)
+
+    def cancel(self) -> Iterator[Event]:
+        """Interrupt the turn."""
+        return self._app_server.client.cancel()
+
+    @classmethod
+    def speaks_two_way(cls, command: Sequence[str]) -> bool:
+        """Is it the app-server, on its stdin and stdout?"""
+        found = parse(command, after_program(command, cls.programs), _OPTIONS)
+        return _serves(found)
+
     @classmethod
     def recognises(cls, event: dict[str, Any]) -> bool:
         """Tell Codex by the start of a thread, or by the app-server's greeting."""
@@ -60,9 +84,16 @@ class Codex(Adapter):
 
     @classmethod
     def prepare(cls, command: Sequence[str], prompt: str | None) -> Prepared:
-        """Ask `codex exec` for JSON lines; a given prompt goes in by stdin."""
+        """Ask `codex exec` for JSON lines; a given prompt goes in by stdin.
+
+        The app-server asks before what it does not know to be harmless, unless the
+        command says when it is to ask: `--permissions` would have no effect.
+        """
         words = list(command)
         found = parse(words, after_program(words, cls.programs), _OPTIONS)
+        if _serves(found) and not _setting(found, _APPROVAL):
+            asks = ["-c", f"{_APPROVAL}=untrusted"]
+            return Prepared([*words, *asks], prompt=prompt, added=[" ".join(asks)])
         if not found.operands or found.operands[0][1] not in _EXEC:
             return Prepared(words)
         flag_at, told = _exec_operands(found)
@@ -81,12 +112,23 @@ class Codex(Adapter):
         found = parse(command, after_program(command, cls.programs), _OPTIONS)
         if model := found.value("--model", "-m"):
             return model
-        for name in ("-c", "--config"):
-            for setting in reversed(found.given.get(name, [])):
-                key, _, value = setting.partition("=")
-                if key.strip() == "model":
-                    return value.strip().strip("\"'")
-        return ""
+        return _setting(found, "model")
+
+
+def _serves(found: Arguments) -> bool:
+    """Is this the app-server itself, and spoken to by nobody else?"""
+    listens = found.value("--listen") in ("", "stdio://")
+    return [word for _, word in found.operands] == [_SERVER] and listens
+
+
+def _setting(found: Arguments, name: str) -> str:
+    """Give what `-c name=...` says."""
+    for option in ("-c", "--config"):
+        for setting in reversed(found.given.get(option, [])):
+            key, _, value = setting.partition("=")
+            if key.strip() == name:
+                return value.strip().strip("\"'")
+    return ""
 
 
 def _is_rpc(event: dict[str, Any]) -> bool:

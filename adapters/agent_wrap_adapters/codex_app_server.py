@@ -6,12 +6,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from agent_wrap.events import (
-    ApprovalAsked,
-    ElicitationAsked,
     Event,
-    InteractionResolved,
     Notice,
-    QuestionAsked,
     RunFinished,
     SessionStarted,
     TextDelta,
@@ -23,6 +19,7 @@ from agent_wrap.events import (
     Usage,
 )
 from agent_wrap.shapes import get_dict, get_dicts, get_text
+from agent_wrap_adapters.codex_client import Client
 from agent_wrap_adapters.codex_exec import total_of
 from agent_wrap_adapters.codex_items import Items
 
@@ -52,21 +49,21 @@ class AppServerStream:
     """Reads the lines of one process: of its first thread, sub-agents' left out."""
 
     def __init__(self) -> None:
+        self.client = Client()
         self._items = Items()
         self._thread = ""
         self._total: Usage | None = None
         self._finished = False
-        self._asked: set[str] = set()
 
     def feed(self, event: dict[str, Any]) -> Iterator[Event]:
         """Give the facts that one response, notification or request states."""
         method, params = get_text(event, "method"), get_dict(event, "params")
         if not method:
             yield from self._response(event)
+        elif "id" in event:  # a sub-agent's requests wait for an answer too
+            yield from self.client.asked(event)
         elif self._thread and get_text(params, "threadId") not in ("", self._thread):
             return
-        elif "id" in event:
-            yield from self._request(method, str(event["id"]), params)
         elif method in ("item/started", "item/completed"):
             item = as_exec_item(get_dict(params, "item"))
             started = method == "item/started"
@@ -78,15 +75,14 @@ class AppServerStream:
 
     def _response(self, event: dict[str, Any]) -> Iterator[Event]:
         result = get_dict(event, "result")
-        if error := get_text(get_dict(event, "error"), "message"):
-            yield Notice(error)
         yield from self._thread_started(result, get_text(result, "model"))
+        yield from self.client.answered(event)
 
     def _thread_started(self, said: dict[str, Any], model: str) -> Iterator[Event]:
         thread = get_dict(said, "thread")
         if self._thread or not thread:
             return
-        self._thread = get_text(thread, "id")
+        self._thread = self.client.thread = get_text(thread, "id")
         yield SessionStarted(
             session_id=self._thread,
             model=model or get_text(thread, "model"),
@@ -99,6 +95,7 @@ class AppServerStream:
             if self._finished:
                 yield SessionStarted()
             self._finished = False
+            self.client.turn = get_text(get_dict(params, "turn"), "id")
         elif method == "turn/completed":
             self._finished = True
             turn = get_dict(params, "turn")
@@ -135,36 +132,8 @@ class AppServerStream:
         elif method in _WARNINGS:
             yield Notice(get_text(params, "summary") or get_text(params, "message"))
         elif method == "serverRequest/resolved":
-            request_id = str(params.get("requestId"))
-            if request_id in self._asked:  # the line does not say what was decided
-                self._asked.discard(request_id)
-                yield InteractionResolved(request_id, "answered")
+            yield from self.client.resolved(str(params.get("requestId")))
         elif not method.startswith(_SILENT):
-            yield Unknown(method)
-
-    def _request(
-        self, method: str, request_id: str, params: dict[str, Any]
-    ) -> Iterator[Event]:
-        self._asked.add(request_id)
-        item_id = get_text(params, "itemId")
-        if method == "item/commandExecution/requestApproval":
-            args = {"command": get_text(params, "command")}
-            yield ApprovalAsked(request_id, "bash", args, item_id)
-        elif method == "item/fileChange/requestApproval":
-            args = {"reason": get_text(params, "reason")}
-            yield ApprovalAsked(request_id, "apply_patch", args, item_id)
-        elif method.endswith("requestApproval"):
-            yield ApprovalAsked(request_id, method.split("/")[1], params, item_id)
-        elif method == "item/tool/requestUserInput":
-            yield QuestionAsked(request_id, tuple(get_dicts(params, "questions")))
-        elif method == "mcpServer/elicitation/request":
-            yield ElicitationAsked(
-                request_id,
-                get_text(params, "serverName"),
-                get_text(params, "message"),
-                get_dict(params, "requestedSchema"),
-            )
-        else:
             yield Unknown(method)
 
 

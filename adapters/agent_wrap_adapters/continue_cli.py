@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from agent_wrap import Adapter, Prepared
+from agent_wrap import Adapter, Prepared, SideFile, Surroundings
 from agent_wrap.events import Event, Message, TextDelta, TurnStarted
 from agent_wrap.jsonvalue import objects
-from agent_wrap.shapes import get_text, strip_terminal
+from agent_wrap.shapes import get_dict, get_text, strip_terminal
 from agent_wrap_adapters.argv import Options, after_program, parse
+from agent_wrap_adapters.side_usage import document, usage
 
 _OPTIONS = Options(
     one="--config --org --rule --mcp --model --prompt --allow --ask --exclude --agent "
@@ -27,7 +28,7 @@ class Continue(Adapter):
     programs = frozenset({"cn"})
     promises_final_event = False
     versions_checked = ("1.5.47",)
-    gives = "the last answer; no tools, no model, no tokens; one turn"
+    gives = "the last answer; no tools, no model; tokens from a side file; one turn"
 
     def __init__(self) -> None:
         self._lines: list[str] = []
@@ -79,3 +80,18 @@ class Continue(Adapter):
         """Give what `--model` adds from the hub."""
         start = after_program(command, cls.programs)
         return parse(command, start, _OPTIONS).value("--model")
+
+    @classmethod
+    def side_files(cls, ran: Surroundings) -> Sequence[SideFile]:
+        """Name the sessions; which one is ours, only its content tells."""
+        home = ran.place("CONTINUE_GLOBAL_DIR", ".continue")
+        return [SideFile(f"{home}/sessions/*.json")]
+
+    @classmethod
+    def read_side(cls, contents: Sequence[bytes], ran: Surroundings) -> Iterator[Event]:
+        """Give the tokens of the session that was held in this folder."""
+        for data in contents:
+            session = document(data)
+            figures = get_dict(session, "usage")
+            if figures and get_text(session, "workspaceDirectory") == ran.raw_cwd:
+                yield usage(figures, "promptTokens - - completionTokens -")

@@ -5,7 +5,7 @@ What is needed before the agent runs stands here; reading is loaded after.
 
 from __future__ import annotations
 
-from agent_wrap import Adapter, Prepared
+from agent_wrap import Adapter, Prepared, SideFile, Surroundings
 from agent_wrap_adapters.argv import Options, after_program, as_stdin, parse
 
 TYPE_CHECKING = False
@@ -35,7 +35,7 @@ class CopilotCli(Adapter):
     programs = frozenset({"copilot"})
     versions_checked = ("1.0.102",)
     gives = (
-        "text, thinking, tools live, model; no tokens (a side file has them); turns "
+        "text, thinking, tools live, model; tokens from a side file; turns "
         "are API calls"
     )
 
@@ -83,3 +83,18 @@ class CopilotCli(Adapter):
         """Give what `--model` says."""
         start = after_program(command, cls.programs)
         return parse(command, start, _OPTIONS).value("--model")
+
+    @classmethod
+    def side_files(cls, ran: Surroundings) -> Sequence[SideFile]:
+        """Name the usage file that was asked for, else the session's events."""
+        from agent_wrap_adapters.copilot_side import places
+
+        found = parse(ran.command, after_program(ran.command, cls.programs), _OPTIONS)
+        return places(ran, found.value("--usage-output-file"))
+
+    @classmethod
+    def read_side(cls, contents: Sequence[bytes], ran: Surroundings) -> Iterator[Event]:
+        """Give tokens by model."""
+        from agent_wrap_adapters.copilot_side import read
+
+        return read(contents)

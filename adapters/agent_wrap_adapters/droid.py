@@ -5,7 +5,7 @@ What is needed before the agent runs stands here; reading is loaded after.
 
 from __future__ import annotations
 
-from agent_wrap import Adapter, Prepared
+from agent_wrap import Adapter, Prepared, SideFile, Surroundings
 from agent_wrap_adapters.argv import Options, after_program, as_stdin, parse
 
 TYPE_CHECKING = False
@@ -32,8 +32,8 @@ class Droid(Adapter):
     programs = frozenset({"droid"})
     versions_checked = ("0.215.0",)
     gives = (
-        "text, thinking, tools, model, tokens of the run when it ends well; turns are "
-        "API calls"
+        "text, thinking, tools, model, tokens of the run (of one that is ended "
+        "early from a side file); turns are API calls"
     )
 
     def __init__(self) -> None:
@@ -77,3 +77,18 @@ class Droid(Adapter):
         """Give what `--model` says."""
         start = after_program(command, cls.programs)
         return parse(command, start, _OPTIONS).value("-m", "--model")
+
+    @classmethod
+    def side_files(cls, ran: Surroundings) -> Sequence[SideFile]:
+        """Name the session's settings, which count its tokens."""
+        if not ran.session_id:
+            return []
+        sessions = ran.place("", ".factory/sessions")
+        return [SideFile(f"{sessions}/*/{ran.session_id}.settings.json")]
+
+    @classmethod
+    def read_side(cls, contents: Sequence[bytes], ran: Surroundings) -> Iterator[Event]:
+        """Give the tokens so far."""
+        from agent_wrap_adapters.droid_stream import read_settings
+
+        return read_settings(contents)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from agent_wrap.events import (
@@ -21,6 +21,9 @@ from agent_wrap.events import (
 )
 from agent_wrap.shapes import as_args, get_count, get_dict, get_text
 from agent_wrap_adapters.content import flatten
+from agent_wrap_adapters.side_usage import document, usage
+
+_USAGE = "inputTokens cacheReadTokens cacheCreationTokens outputTokens thinkingTokens"
 
 
 class DroidStream:
@@ -108,3 +111,10 @@ class DroidStream:
         if turn != self._turn:
             self._turn = turn
             yield TurnStarted(turn)
+
+
+def read_settings(contents: Sequence[bytes]) -> Iterator[Event]:
+    """Read what the session's saved settings say of its usage."""
+    for data in contents:
+        if figures := get_dict(document(data), "tokenUsage"):
+            yield usage(figures, _USAGE)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from agent_wrap import Adapter, Prepared
+from agent_wrap import Adapter, Prepared, SideFile, Surroundings
 from agent_wrap.events import (
     Event,
     HookUpdated,
@@ -18,12 +18,14 @@ from agent_wrap.events import (
 from agent_wrap.shapes import get_text
 from agent_wrap_adapters.argv import Options, after_program, parse
 from agent_wrap_adapters.chat_messages import read_answer, read_result, text_of
+from agent_wrap_adapters.side_usage import lines, usage
 
 _OPTIONS = Options(
     one="-m --model -p --prompt --output-format --skills-dir --agent --agent-file "
     "--add-dir",
     maybe="-S --session -r --resume",
 )
+_USAGE = "inputOther inputCacheRead inputCacheCreation output -"
 _HOOK = re.compile(r"([A-Z][A-Za-z]+) hook( blocked)?\n\n(.*)", re.DOTALL)
 
 # The agent's own words for a failed tool; the stream has no flag.
@@ -47,8 +49,8 @@ class KimiCode(Adapter):
     programs = frozenset({"kimi", "kimi-code"})
     versions_checked = ("2.1.0",)
     gives = (
-        "text, tools (start and result together at the end of a step); no thinking, "
-        "model or tokens (a side file has them); turns are steps"
+        "text, tools (start and result together at the end of a step); no thinking; "
+        "model and tokens from a side file; turns are steps"
     )
 
     def __init__(self) -> None:
@@ -115,6 +117,22 @@ class KimiCode(Adapter):
         """Give what `--model` says."""
         start = after_program(command, cls.programs)
         return parse(command, start, _OPTIONS).value("--model", "-m")
+
+    @classmethod
+    def side_files(cls, ran: Surroundings) -> Sequence[SideFile]:
+        """Name the session's wires: the main agent's and those of its sub-agents."""
+        sessions = ran.place("KIMI_CODE_HOME", ".kimi-code") + "/sessions"
+        return [SideFile(f"{sessions}/*/{ran.session}", "agents/*/wire.jsonl")]
+
+    @classmethod
+    def read_side(cls, contents: Sequence[bytes], ran: Surroundings) -> Iterator[Event]:
+        """Give the tokens of each step of each agent."""
+        for agent, data in enumerate(contents):
+            for number, record in enumerate(lines(data)):
+                figures = record.get("usage")
+                if record.get("type") == "usage.record" and isinstance(figures, dict):
+                    yield SessionStarted(model=get_text(record, "model"))
+                    yield usage(figures, _USAGE, message_id=f"side-{agent}-{number}")
 
 
 def _hook(told: re.Match[str]) -> HookUpdated:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from agent_wrap import Adapter, Prepared
+from agent_wrap import Adapter, Prepared, SideFile, Surroundings
 from agent_wrap.events import (
     Event,
     Message,
@@ -23,6 +23,7 @@ from agent_wrap.events import (
 )
 from agent_wrap.shapes import strip_terminal
 from agent_wrap_adapters.argv import Options, after_program, parse
+from agent_wrap_adapters.mini_swe_side import places, read
 
 _OPTIONS = Options(
     one="-m --model -t --task -l --cost-limit -c --config -o --output --model-class "
@@ -43,7 +44,7 @@ class MiniSweAgent(Adapter):
     versions_checked = ("2.4.6",)
     gives = (
         "text and commands, wrapped at 80 columns, a command when it has ended or the "
-        "output pauses; cost; no thinking, no tokens (a side file has them)"
+        "output pauses; cost; no thinking; tokens from a side file"
     )
 
     def __init__(self) -> None:
@@ -149,6 +150,17 @@ class MiniSweAgent(Adapter):
         """Give what `--model` says."""
         start = after_program(command, cls.programs)
         return parse(command, start, _OPTIONS).value("-m", "--model")
+
+    @classmethod
+    def side_files(cls, ran: Surroundings) -> Sequence[SideFile]:
+        """Name the trajectory."""
+        found = parse(ran.command, after_program(ran.command, cls.programs), _OPTIONS)
+        return places(ran, found.value("-o", "--output"))
+
+    @classmethod
+    def read_side(cls, contents: Sequence[bytes], ran: Surroundings) -> Iterator[Event]:
+        """Give the tokens of each call, and the cost."""
+        return read(contents)
 
 
 def split(text: str) -> tuple[str, list[str]]:

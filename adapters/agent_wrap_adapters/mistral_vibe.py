@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from agent_wrap import Adapter, Prepared
+from agent_wrap import Adapter, Prepared, SideFile, Surroundings
 from agent_wrap.events import (
     Event,
     Message,
@@ -23,6 +23,7 @@ from agent_wrap.events import (
 from agent_wrap.shapes import as_args, get_dict, get_dicts, get_number, get_text
 from agent_wrap_adapters.argv import Options, after_program, as_stdin, parse
 from agent_wrap_adapters.chat_messages import read_answer, read_result, text_of
+from agent_wrap_adapters.vibe_side import SAME_RELEASE, TO_SIDE, place, read
 
 _OPTIONS = Options(
     one="--workdir --output --max-turns --max-price --max-tokens --time-limit --agent "
@@ -42,8 +43,9 @@ class MistralVibe(Adapter):
     versions_checked = ("2.0.2", "2.26.1", "3.0.2")
     promises_final_event = False
     gives = (
-        "text, thinking, tools once they ended (since 2.26); no model, tokens or final "
-        "event (--output-dir has them); turns are answers of the model"
+        "text, thinking, tools once they ended (since 2.26); no model or final event; "
+        "tokens and cost from a side file with "
+        "--output-dir; turns are answers of the model"
     )
 
     def __init__(self) -> None:
@@ -142,6 +144,8 @@ class MistralVibe(Adapter):
             added.append("-p")
         if (headless or added) and not found.has("--output"):
             added.append("--output streaming")
+        if found.has(*SAME_RELEASE) and not found.has("--output-dir"):
+            added.append(TO_SIDE)
         words += " ".join(added).split()  # `-p` takes the next word for its prompt
         return Prepared(
             words,
@@ -150,6 +154,17 @@ class MistralVibe(Adapter):
             environment={"PYTHONUNBUFFERED": "1"},
             added=added,
         )
+
+    @classmethod
+    def side_files(cls, ran: Surroundings) -> Sequence[SideFile]:
+        """Name the export of the run."""
+        found = parse(ran.command, after_program(ran.command, cls.programs), _OPTIONS)
+        return place(ran, found.value("--output-dir"))
+
+    @classmethod
+    def read_side(cls, contents: Sequence[bytes], ran: Surroundings) -> Iterator[Event]:
+        """Give tokens and cost of the run."""
+        return read(contents)
 
 
 def _chat(message: dict[str, Any]) -> Iterator[Event]:

@@ -29,9 +29,11 @@ class OpenCode(Adapter):
 
     programs = frozenset({"opencode", "opencode-ai"})
     versions_checked = ("1.18.33",)
+    result_grace = 30.0
+    """An answer can end well and the run go on: a conversation was made shorter."""
     gives = (
         "text, thinking, tools when they have ended, tokens and cost of each answer; "
-        "no model, no sub-agents; turns are API calls"
+        "no model, nothing of sub-agents; turns are API calls"
     )
 
     def __init__(self) -> None:

@@ -5,7 +5,7 @@ What is needed before the agent runs stands here; reading is loaded after.
 
 from __future__ import annotations
 
-from agent_wrap import Adapter, Prepared
+from agent_wrap import Adapter, Prepared, SideFile, Surroundings
 from agent_wrap_adapters.argv import Options, after_program, parse
 
 TYPE_CHECKING = False
@@ -26,8 +26,8 @@ class OpenHands(Adapter):
     programs = frozenset({"openhands"})
     versions_checked = ("1.16.0",)
     gives = (
-        "text, thinking, tools, model; no tokens (a side file has them); turns are API "
-        "calls; a run that got stuck looks like a good one"
+        "text, thinking, tools, model; tokens and cost from a side file; turns are "
+        "API calls; a run that got stuck looks like a good one"
     )
 
     def __init__(self) -> None:
@@ -77,3 +77,16 @@ class OpenHands(Adapter):
         return Prepared(
             words, prompt=asked, environment={"PYTHONUNBUFFERED": "1"}, added=added
         )
+
+    @classmethod
+    def side_files(cls, ran: Surroundings) -> Sequence[SideFile]:
+        """Name the state of the conversation."""
+        kept = ran.place("OH_PERSISTENCE_DIR", ".openhands") + "/conversations"
+        return [SideFile(f"{kept}/{ran.session}", "base_state.json")]
+
+    @classmethod
+    def read_side(cls, contents: Sequence[bytes], ran: Surroundings) -> Iterator[Event]:
+        """Give tokens and cost of each use of a model."""
+        from agent_wrap_adapters.openhands_side import read_state
+
+        return read_state(contents)

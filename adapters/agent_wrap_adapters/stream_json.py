@@ -6,7 +6,7 @@ reads what differs: `system`, `result`, usage, error texts, further types.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from agent_wrap.events import (
@@ -25,8 +25,9 @@ from agent_wrap.events import (
 from agent_wrap.shapes import as_args, get_count, get_dict, get_dicts, get_text
 from agent_wrap_adapters.content import flatten
 
-Read = Callable[[dict[str, Any]], Iterator[Event]]
+Read = Callable[[dict[str, Any]], Iterable[Event]]
 
+_ENTRIES = frozenset({Message, Thinking, ToolStarted})
 _TODO = {"in_progress": "in_progress", "completed": "completed"}
 
 
@@ -43,14 +44,14 @@ class StreamJson:
         self._turn = ""
         self._unnamed = 0
 
-    def feed(self, event: dict[str, Any]) -> Iterator[Event]:
+    def feed(self, event: dict[str, Any]) -> Iterable[Event]:
         """Give the facts that one line states."""
         kind = get_text(event, "type")
         if kind in self.types:
             return self.types[kind](event)
-        return iter(()) if kind in self.silent else iter((unknown(kind),))
+        return () if kind in self.silent else (unknown(kind),)
 
-    def assistant(self, event: dict[str, Any]) -> Iterator[Event]:
+    def assistant(self, event: dict[str, Any]) -> Iterable[Event]:
         """Read an answer, or one block of it: the others have the same message id."""
         message = get_dict(event, "message")
         parent = get_text(event, "parent_tool_use_id")
@@ -58,17 +59,18 @@ class StreamJson:
         if not message_id:
             self._unnamed += 1
             message_id = f"message-{self._unnamed}"
+        facts: list[Event] = []
         if not parent:
             if self.is_notice(event, message):
-                yield from self.notice(message)
-                return
-            yield from self.usage(message, message_id)
+                return self.notice(message)
+            facts.extend(self.usage(message, message_id))
         for block in blocks(message):
             for fact in read_block(block, message_id, parent):
                 if message_id != self._turn and starts_turn(fact, parent):
                     self._turn = message_id
-                    yield TurnStarted(message_id)
-                yield fact
+                    facts.append(TurnStarted(message_id))
+                facts.append(fact)
+        return facts
 
     def user(self, event: dict[str, Any]) -> Iterator[Event]:
         """Read tool results, and what else is said in the user's name."""
@@ -108,30 +110,34 @@ def blocks(message: dict[str, Any]) -> list[dict[str, Any]]:
 
 def starts_turn(fact: Event, parent: str) -> bool:
     """Does this fact make an entry of the main conversation?"""
-    return not parent and isinstance(fact, Message | Thinking | ToolStarted)
+    return not parent and type(fact) in _ENTRIES
 
 
-def read_block(block: dict[str, Any], message_id: str, parent: str) -> Iterator[Event]:
+def read_block(
+    block: dict[str, Any], message_id: str, parent: str
+) -> tuple[Event, ...]:
     """Read one block of an answer. A sub-agent's text and thinking are left out."""
-    kind = get_text(block, "type")
-    if kind == "text":
-        text = get_text(block, "text")
-        if text.strip() and not parent:
-            yield Message(text, message_id)
-    elif kind == "thinking":
-        text = get_text(block, "thinking")  # empty where the provider hides it
-        if text.strip() and not parent:
-            yield Thinking(text, message_id)
-    elif kind in ("tool_use", "server_tool_use", "mcp_tool_use"):
+    kind = block.get("type")
+    if kind == "text" or kind == "thinking":
+        # Thinking is empty where the provider hides it.
+        text = get_text(block, kind)
+        if parent or not text or text.isspace():
+            return ()
+        make = Message if kind == "text" else Thinking
+        return (make(text, message_id),)
+    if kind in ("tool_use", "server_tool_use", "mcp_tool_use"):
         args = as_args(block.get("input"))
         name = get_text(block, "name")
-        yield ToolStarted(get_text(block, "id"), name, args, parent)
+        started = ToolStarted(get_text(block, "id"), name, args, parent)
         if args and not parent and name in ("TodoWrite", "todo_write"):
-            yield TodoUpdated(todo_items(args))
-    elif kind.endswith("tool_result"):  # of a tool that the provider ran
-        yield tool_finished(block)
-    elif kind != "redacted_thinking":
-        yield unknown(kind, "assistant/")
+            return started, TodoUpdated(todo_items(args))
+        return (started,)
+    if kind == "redacted_thinking":
+        return ()
+    name = get_text(block, "type")
+    if name.endswith("tool_result"):  # of a tool that the provider ran
+        return (tool_finished(block),)
+    return (unknown(name, "assistant/"),)
 
 
 def tool_finished(block: dict[str, Any]) -> ToolFinished:

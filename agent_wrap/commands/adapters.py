@@ -6,6 +6,7 @@ import argparse
 from collections.abc import Sequence
 
 from agent_wrap import registry
+from agent_wrap.drift import how_checked
 from agent_wrap.errors import AdapterError
 
 
@@ -27,7 +28,7 @@ def main(argv: Sequence[str]) -> int:
         ends = "required" if adapter.promises_final_event else "none promised"
         for label, value in (
             ("programs", ", ".join(sorted(adapter.programs)) or "(any)"),
-            ("checked", ", ".join(adapter.versions_checked) or "-"),
+            ("checked", how_checked(adapter)),
             ("gives", adapter.gives or "-"),
             ("final event", ends),
             ("class", entry.target),

@@ -30,7 +30,7 @@ def main(argv: Sequence[str]) -> int:
         *(sys.executable, "-P", "-m", "agent_wrap"),
         *("--archive", archive, "--task", "demo", "--model", "scripted"),
         *("--agent", "demo", "--adapter", "dialog", "--echo", "pretty"),
-        *("--prompt", "Make the failing test pass."),
+        *("--prompt", "Make the failing test pass.", "--prompt-via", "none"),
         "--",
         *(sys.executable, "-P", "-m", "agent_wrap.commands.demo_agent"),
     ]

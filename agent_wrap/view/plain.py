@@ -10,6 +10,10 @@ from agent_wrap.jsonvalue import strip_terminal
 
 WIDTH = 100
 RESULT_LINES = 6
+UNPRINTABLE = "\N{REPLACEMENT CHARACTER}"
+
+_PLAIN = {"\u200d": "\u200d", "\xa0": " ", "\u202f": " ", "\u3000": "  ", "\xad": ""}
+"""What is not printable but harmless: joined emoji, spaces, the soft hyphen."""
 
 
 def lines_of(entry: dict[str, Any]) -> Iterator[str]:
@@ -17,8 +21,8 @@ def lines_of(entry: dict[str, Any]) -> Iterator[str]:
     kind = entry.get("type")
     if kind == "init":
         data = entry["data"]
-        yield _safe(f"● {data['agent']} · {data['model']} · task {data['task']}")
-        yield _safe(f"  in {data['cwd']}")
+        yield safe_line(f"● {data['agent']} · {data['model']} · task {data['task']}")
+        yield safe_line(f"  in {data['cwd']}")
     elif kind == "prompt":
         yield from _block("> ", "  ", entry["content"], RESULT_LINES)
     elif kind == "message":
@@ -45,7 +49,7 @@ def _tool(entry: dict[str, Any]) -> Iterator[str]:
 def _complete(entry: dict[str, Any]) -> Iterator[str]:
     tokens = entry["total_tokens"]
     yield (
-        f"■ {entry['status']} · {entry['turns']} turns · "
+        f"■ {entry['status']} · {_count(entry['turns'], 'turn')} · "
         f"{tokens['in']} tokens in, {tokens['out']} out · "
         f"{entry['duration_ms'] / 1000:.1f} s"
     )
@@ -53,8 +57,12 @@ def _complete(entry: dict[str, Any]) -> Iterator[str]:
         yield from _block("  ", "  ", entry["message"], RESULT_LINES)
 
 
+def _count(number: int, word: str) -> str:
+    return f"{number} {word}" if number == 1 else f"{number} {word}s"
+
+
 def _block(first: str, other: str, text: str, most: int | None) -> Iterator[str]:
-    lines = [_safe(line) for line in text.strip("\n").split("\n")] or [""]
+    lines = [safe_line(line) for line in text.strip("\n").split("\n")] or [""]
     shown = lines if most is None else lines[:most]
     for number, line in enumerate(shown):
         cut = line if most is None or len(line) <= WIDTH else line[: WIDTH - 1] + "…"
@@ -63,6 +71,9 @@ def _block(first: str, other: str, text: str, most: int | None) -> Iterator[str]
         yield f"{other}… {len(lines) - len(shown)} more lines"
 
 
-def _safe(line: str) -> str:
-    line = strip_terminal(line).expandtabs(4)
-    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in line)
+def safe_line(line: str) -> str:
+    """Give a line that cannot control a terminal: what is not printable is replaced."""
+    line = strip_terminal(line.removesuffix("\r")).expandtabs(4)
+    if line.isprintable():
+        return line
+    return "".join(c if c.isprintable() else _PLAIN.get(c, UNPRINTABLE) for c in line)

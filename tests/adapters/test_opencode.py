@@ -266,8 +266,11 @@ class TestPrepare:
                 "DO",
             ),
             ("opencode run --format=default DO",) * 2 + ("DO",),
-            ("opencode run --command c arg",)
-            + ("opencode run --format json --thinking --command c arg", None),
+            (
+                "opencode run --command c arg",
+                "opencode run --format json --thinking --command c arg",
+                None,
+            ),
             (
                 "npx opencode-ai@1 --print-logs run DO",
                 "npx opencode-ai@1 --print-logs run --format json --thinking DO",

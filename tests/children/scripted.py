@@ -81,7 +81,7 @@ class Player:
                 "model": "scripted-model",
                 "cwd": os.getcwd(),
                 "tools": ["Bash"],
-                "claude_code_version": "9.9.9",
+                "claude_code_version": "2.1.332",
             }
         )
 

@@ -36,6 +36,7 @@ class Shell:
     """The model runs a command with whatever shell tool the agent has."""
 
     command: str
+    background: bool = False
 
 
 @dataclass(frozen=True)
@@ -56,11 +57,18 @@ class Dismiss:
 
 
 @dataclass(frozen=True)
+class Question:
+    """The model asks the person a question (Claude Code)."""
+
+    text: str
+
+
+@dataclass(frozen=True)
 class Silence:
     """The model is asked and says nothing until the server stops."""
 
 
-Block = Text | Shell | Delegate | Await | Dismiss | Silence
+Block = Text | Shell | Delegate | Await | Dismiss | Question | Silence
 
 
 @dataclass(frozen=True)
@@ -83,6 +91,36 @@ SCENARIOS = {
         replies=(
             (Text("I will run echo."), Shell("echo hello-from-tool")),
             (Text("The command printed a greeting."),),
+        )
+    ),
+    # Reading agents allow without asking; this one changes a file.
+    "asks": Scenario(
+        replies=(
+            (Text("I need permission."), Shell("touch made.txt && echo made-it")),
+            (Text("I was answered."),),
+        )
+    ),
+    "asks_twice": Scenario(
+        replies=(
+            (Shell("touch first.txt"), Shell("touch second.txt")),
+            (Text("I was answered twice."),),
+        )
+    ),
+    "question": Scenario(
+        replies=((Question("Tea or coffee?"),), (Text("Nobody answered."),))
+    ),
+    "background": Scenario(
+        replies=(
+            (Shell("touch early.txt; sleep 2; echo late", background=True),),
+            (Text("It runs on."),),
+            (Shell("touch woken.txt"),),
+            (Text("It has ended."),),
+        )
+    ),
+    "server": Scenario(
+        replies=(
+            (Shell("touch up.txt; sleep 500", background=True),),
+            (Text("It serves."),),
         )
     ),
     "tool_fail": Scenario(
@@ -289,13 +327,22 @@ class _Handler(BaseHTTPRequestHandler):
         return answer
 
     def _tool(
-        self, block: Shell | Delegate | Await | Dismiss, seen: str
+        self, block: Shell | Delegate | Await | Dismiss | Question, seen: str
     ) -> tuple[str, Json]:
         """A block as the tool that the agent on the other side knows."""
         claude = "/messages" in self.path
+        if isinstance(block, Question):
+            options = [{"label": o, "description": o} for o in ("Tea", "Coffee")]
+            question = {"question": block.text, "header": "Drink", "options": options}
+            return "AskUserQuestion", {
+                "questions": [{**question, "multiSelect": False}]
+            }
         if isinstance(block, Shell):
             if claude:
-                return "Bash", {"command": block.command, "description": "run it"}
+                args = {"command": block.command, "description": "run it"}
+                return "Bash", args | (
+                    {"run_in_background": True} if block.background else {}
+                )
             return "exec_command", {"cmd": block.command, "yield_time_ms": 30_000}
         if isinstance(block, Delegate):
             if claude:

@@ -194,7 +194,7 @@ def test_out_of_time_in_the_middle_of_a_tool(claude_code: Prepare) -> None:
     run = claude_code("long_tool").run(COMMAND, "--timeout", "8")
 
     assert run.outcome() == Outcome(
-        "timeout", 124, 1, (1000, 1), ["A long command now."], [("Bash", "error")]
+        "timeout", 124, 1, (1000, 100), ["A long command now."], [("Bash", "error")]
     )
     assert run.problems() == []
     assert run.summary["reason"] == "timeout"

@@ -1,0 +1,145 @@
+"""The client's side of `codex app-server`: requests, answers, interrupting.
+
+The id spaces of the two sides are apart: the server counts its requests from 0 too.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from agent_wrap import Brief
+from agent_wrap.events import (
+    ApprovalAsked,
+    ElicitationAsked,
+    Event,
+    InteractionResolved,
+    Notice,
+    QuestionAsked,
+    RunFinished,
+    Send,
+    Unknown,
+)
+from agent_wrap.shapes import get_dict, get_dicts, get_text
+
+INITIALIZE, START_THREAD, START_TURN, INTERRUPT = range(1, 5)
+NO_PROMPT = "no prompt was given: there is nothing to ask the agent (--prompt)"
+_NOT_OFFERED = {"code": -32601, "message": "not offered by this client"}
+_DECISIONS = {"approved": "accept", "denied": "decline"}
+
+
+class Client:
+    """One thread with one turn, and what the server asks meanwhile."""
+
+    def __init__(self) -> None:
+        self.thread = ""
+        self.turn = ""
+        self._brief = Brief()
+        self._asked: dict[str, dict[str, Any]] = {}
+
+    def start(self, brief: Brief) -> Iterator[Event]:
+        """Say hello; the thread follows when the answer has come."""
+        self._brief = brief
+        if brief.two_way and not brief.prompt:
+            yield RunFinished(False, NO_PROMPT, "no_prompt")
+        elif brief.two_way:
+            about = {"name": "agent-wrap", "title": "agent-wrap", "version": "1"}
+            yield _request(INITIALIZE, "initialize", {"clientInfo": about})
+
+    def answered(self, event: dict[str, Any]) -> Iterator[Event]:
+        """Read the answer to a request of ours, and go on to the next one."""
+        request, error = event.get("id"), get_text(get_dict(event, "error"), "message")
+        if error and self._brief.two_way and request != INTERRUPT:
+            yield RunFinished(False, error, "error")
+        elif error:
+            yield Notice(error)
+        elif not self._brief.two_way:
+            return
+        elif request == INITIALIZE:
+            yield _send({"method": "initialized"})
+            # What needs approval, the sandbox and the model are the configuration's.
+            where = {"cwd": self._brief.cwd}
+            yield _request(START_THREAD, "thread/start", where)
+        elif request == START_THREAD:
+            told = [{"type": "text", "text": self._brief.prompt}]
+            params = {"threadId": self.thread, "input": told}
+            yield _request(START_TURN, "turn/start", params)
+
+    def asked(self, event: dict[str, Any]) -> Iterator[Event]:
+        """Read a request of the server."""
+        method, params = get_text(event, "method"), get_dict(event, "params")
+        asked = _interaction(str(event["id"]), method, params)
+        if asked is not None:
+            self._asked[str(event["id"])] = event
+            yield asked
+            return
+        yield Unknown(method)
+        if self._brief.two_way:  # it waits for an answer, whatever it asked
+            yield _send({"id": event["id"], "error": _NOT_OFFERED})
+
+    def resolved(self, request_id: str) -> Iterator[Event]:
+        """Read that a request is settled; the line does not say what was decided."""
+        if self._asked.pop(request_id, None) is not None:
+            yield InteractionResolved(request_id, "answered")
+
+    def answer(self, interaction_id: str, resolution: str) -> Iterator[Event]:
+        """Say what was decided on something that the server asked."""
+        event = self._asked.pop(interaction_id, None)
+        if event is None:
+            return
+        method, params = get_text(event, "method"), get_dict(event, "params")
+        decision = _DECISIONS.get(resolution, "cancel")
+        if method == "item/permissions/requestApproval":
+            granted = get_dict(params, "permissions") if decision == "accept" else {}
+            result: dict[str, Any] = {"permissions": granted}
+        elif method.endswith("requestApproval"):
+            result = {"decision": decision}
+        elif method == "item/tool/requestUserInput":
+            result = {"answers": {}}
+        else:
+            result = {"action": decision, "content": None}
+        yield _send({"id": event["id"], "result": result})
+        known = resolution if resolution in _DECISIONS else "cancelled"
+        yield InteractionResolved(interaction_id, known)  # type: ignore[arg-type]  # one of the three words
+
+    def cancel(self) -> Iterator[Event]:
+        """Cancel what is asked, and interrupt the turn."""
+        for interaction_id in list(self._asked):
+            yield from self.answer(interaction_id, "cancelled")
+        if self.turn:
+            params = {"threadId": self.thread, "turnId": self.turn}
+            yield _request(INTERRUPT, "turn/interrupt", params)
+
+
+def _interaction(
+    request_id: str, method: str, params: dict[str, Any]
+) -> ApprovalAsked | QuestionAsked | ElicitationAsked | None:
+    """Give what a request asks a person; None: it asks no person."""
+    item_id = get_text(params, "itemId")
+    if method == "item/commandExecution/requestApproval":
+        args = {"command": get_text(params, "command")}
+        return ApprovalAsked(request_id, "bash", args, item_id)
+    if method == "item/fileChange/requestApproval":
+        args = {"reason": get_text(params, "reason")}
+        return ApprovalAsked(request_id, "apply_patch", args, item_id)
+    if method.startswith("item/") and method.endswith("/requestApproval"):
+        return ApprovalAsked(request_id, method.split("/")[1], params, item_id)
+    if method == "item/tool/requestUserInput":
+        return QuestionAsked(request_id, tuple(get_dicts(params, "questions")))
+    if method == "mcpServer/elicitation/request":
+        return ElicitationAsked(
+            request_id,
+            get_text(params, "serverName"),
+            get_text(params, "message"),
+            get_dict(params, "requestedSchema"),
+        )
+    return None
+
+
+def _send(message: dict[str, Any]) -> Send:
+    return Send(json.dumps(message).encode() + b"\n")
+
+
+def _request(number: int, method: str, params: dict[str, Any]) -> Send:
+    return _send({"id": number, "method": method, "params": params})

@@ -1,0 +1,74 @@
+"""`agent-wrap convert --to FORMAT PATH`: a dialog in the formats of others."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from importlib import import_module
+
+from agent_wrap.entries import Entry
+from agent_wrap.errors import UsageError
+from agent_wrap.export.run import Run
+from agent_wrap.view import source
+from agent_wrap.view.reading import Reader
+
+FORMATS = {
+    "html": "one self-contained page to look at and pass on",
+    "markdown": "for an issue or a review",
+}
+"""Each is a module of `agent_wrap.export`."""
+
+
+def main(argv: Sequence[str]) -> int:
+    """Write the file; give 0, or 2 when a part of the dialog cannot be read."""
+    options = _parser().parse_args(list(argv))
+    if source.is_folder_of_archives(options.path):
+        raise UsageError(f"{options.path}: no {source.DIALOG} in this folder")
+    path = source.dialog_path(options.path)
+    if options.output and os.path.exists(options.output):
+        if os.path.samefile(path, options.output):
+            raise UsageError(f"{options.output}: is the dialog itself")
+    readers: list[Reader] = []
+
+    def read() -> Iterator[Entry]:
+        readers.append(Reader())
+        return source.read(path, readers[-1])
+
+    module = import_module(f"agent_wrap.export.{options.to.replace('-', '_')}")
+    _write(module.export(Run(read, source.summary(path))), options.output)
+    complaint = source.complaint(path, readers[0])
+    if complaint:
+        print(f"agent-wrap: {complaint}", file=sys.stderr)
+    return 2 if complaint else 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    formats = "; ".join(f"{name}: {what}" for name, what in FORMATS.items())
+    parser = argparse.ArgumentParser(
+        prog="agent-wrap convert",
+        description="Write a dialog in another format. " + formats + ".",
+    )
+    parser.add_argument("path", metavar="DIALOG|ARCHIVE")
+    parser.add_argument("--to", metavar="FORMAT", choices=FORMATS, required=True)
+    parser.add_argument("-o", "--output", metavar="FILE", help="else standard output")
+    return parser
+
+
+def _write(pieces: Iterable[str], output: str | None) -> None:
+    try:
+        if output is None:
+            for piece in pieces:
+                sys.stdout.buffer.write(piece.encode())
+            sys.stdout.buffer.flush()
+            return
+        with open(output, "wb") as file:
+            for piece in pieces:
+                file.write(piece.encode())
+    except BrokenPipeError:
+        raise
+    except (OSError, ValueError) as error:
+        where = output or "standard output"
+        reason = getattr(error, "strerror", None) or error
+        raise UsageError(f"{where}: {reason}") from None

@@ -1,0 +1,132 @@
+"""Markdown: a run to paste into an issue or a review.
+
+What could be more than text to a renderer (HTML, images, links) is put into a code
+block; a block's fence is longer than any in its text.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+
+from agent_wrap.entries import Entry
+from agent_wrap.export.run import Pair, Run, is_start
+from agent_wrap.jsonvalue import strip_terminal
+from agent_wrap.view import words
+from agent_wrap.view.arguments import change, is_diff, one_line
+from agent_wrap.view.reading import output_of, seconds
+
+_MORE_THAN_TEXT = re.compile(r"[<\x00-\x08\x0b-\x1f\x7f]|!\[|\]\(|\]:|\]\[|://|&")
+_SPECIAL = re.compile(r"([\\`*_\[\]<>|#&!~])")
+_FENCES = re.compile(r"`{3,}")
+TITLE = 100
+
+
+def export(run: Run) -> Iterator[str]:
+    """Give the run as Markdown."""
+    yield from _head(run)
+    began = seconds(run.row["started_at"])
+    for pair in run.paired():
+        entry = pair.entry
+        kind = entry["type"]
+        if kind == "prompt":
+            yield f"## Prompt\n\n{_fenced(entry['content'])}\n"
+        elif kind == "thinking":
+            yield _details("Thinking", _fenced(entry["content"]))
+        elif kind == "message":
+            yield from _message(entry, began)
+        elif kind == "tool":
+            yield from _tool(pair)
+        elif kind == "complete":
+            yield f"## End: {_plain(entry['status'])}\n\n"
+            if entry.get("message"):
+                yield f"{_fenced(entry['message'])}\n"
+
+
+def _head(run: Run) -> Iterator[str]:
+    row = run.row
+    yield f"# {_plain(row['task'])}: {_plain(row['status'])}\n\n"
+    table = {
+        "agent": _plain(row["agent"]),
+        "model": _plain(row["model"]),
+        "started": row["started_at"][:19].replace("T", " "),
+        "time": words.duration(row["duration_ms"] / 1000),
+        "turns": str(row["turns"]),
+        "tokens": f"{row['tokens_in']:,} in, {row['tokens_out']:,} out",
+        "cost": words.cost(row["cost_usd"]),
+        "exit code": "" if row["exit_code"] is None else str(row["exit_code"]),
+        "folder": _plain(row["cwd"]),
+    }
+    yield "| | |\n|---|---|\n"
+    for name, value in table.items():
+        if value:
+            yield f"| {name} | {value} |\n"
+    yield "\n"
+
+
+def _message(entry: Entry, began: float) -> Iterator[str]:
+    text = entry["content"].strip("\n")
+    at = words.clock(seconds(entry["ts"]) - began)
+    tokens = entry.get("tokens")
+    used = f" · {tokens['in']:,} → {tokens['out']:,} tokens" if tokens else ""
+    yield f"**Assistant** · {at}{used}\n\n"
+    if _MORE_THAN_TEXT.search(text):
+        yield _fenced(text)
+    else:
+        yield "".join(f"> {line}\n" for line in text.split("\n"))
+    yield "\n"
+
+
+def _tool(pair: Pair) -> Iterator[str]:
+    entry, result = pair
+    args = entry.get("args", {})
+    if not is_start(entry):
+        entry, result = entry, entry
+    mark = {"success": "✓", "error": "✗"}.get(result["status"] if result else "", "…")
+    took = words.duration(_took(pair)) if pair.result else ""
+    title = f"{mark} {entry['name']} {_cut(one_line(args))} {took}"
+    parts = []
+    lines = change(args)
+    if args:
+        parts.append(_fenced(json.dumps(args, indent=1, ensure_ascii=False), "json"))
+    if lines:
+        parts.append(_fenced("\n".join(lines), "diff"))
+    if result is not None and output_of(result):
+        text = output_of(result)
+        parts.append(_fenced(text, "diff" if is_diff(text) else ""))
+    yield _details(title, "\n".join(parts))
+
+
+def _took(pair: Pair) -> float:
+    if pair.result is None:
+        return 0.0
+    return max(0.0, seconds(pair.result["ts"]) - seconds(pair.entry["ts"]))
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= TITLE else text[: TITLE - 1] + "…"
+
+
+def _details(title: str, body: str) -> str:
+    title = title.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    title = " ".join(strip_terminal(title).split())
+    return (
+        f"<details><summary>{_plain(title, entities=True)}</summary>\n\n"
+        f"{body}\n</details>\n\n"
+    )
+
+
+def _plain(text: str, *, entities: bool = False) -> str:
+    """Give a text of one line in which nothing is Markdown."""
+    text = " ".join(strip_terminal(text).split())
+    if entities:
+        return re.sub(r"([\\`*_\[\]|#!~])", r"\\\1", text)
+    return _SPECIAL.sub(r"\\\1", text)
+
+
+def _fenced(text: str, language: str = "") -> str:
+    text = strip_terminal(text).strip("\n")
+    longest = max((len(found) for found in _FENCES.findall(text)), default=2)
+    fence = "`" * (longest + 1)
+    return f"{fence}{language}\n{text}\n{fence}\n"

@@ -1,0 +1,52 @@
+"""Who may ask: the key, the Host and the Origin of a request. Pure.
+
+A page of another site must neither read nor post: its Origin is refused, and so is a
+Host that is not ours (its name may lead here for that page's sake, DNS rebinding).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from hmac import compare_digest
+
+Refusal = tuple[int, str, str]
+"""Status, error, code."""
+
+LOCAL = frozenset({"127.0.0.1", "localhost", "::1"})
+
+
+class Access:
+    """The rule of one server. With a key, any Host is ours: the key protects."""
+
+    def __init__(self, host: str, key: str = "") -> None:
+        self._hosts = LOCAL | {host.lower()}
+        self._key = key.encode()
+
+    def refusal(self, headers: Mapping[str, str]) -> Refusal | None:
+        """Say why a request is refused, if it is."""
+        host = headers.get("host", "")
+        if not self._key and name_of(host) not in self._hosts:
+            return 403, "This host name is not served here", "HOST_NOT_ALLOWED"
+        origin = headers.get("origin")
+        if origin is not None and not self._same(origin, host):
+            return 403, "Requests of other sites are refused", "ORIGIN_NOT_ALLOWED"
+        if self._key and not self._has_key(headers.get("authorization", "")):
+            return 401, "A key is needed", "AUTH_REQUIRED"
+        return None
+
+    def _same(self, origin: str, host: str) -> bool:
+        scheme, found, authority = origin.lower().partition("://")
+        return bool(found) and scheme in ("http", "https") and authority == host.lower()
+
+    def _has_key(self, authorization: str) -> bool:
+        scheme, _, key = authorization.partition(" ")
+        given = key.strip().encode("utf-8", "replace")
+        return scheme.lower() == "bearer" and compare_digest(given, self._key)
+
+
+def name_of(host: str) -> str:
+    """Give the name in a Host header, without the port, in lower case."""
+    host = host.strip().lower()
+    if host.startswith("["):
+        return host[1:].partition("]")[0]
+    return host.partition(":")[0]

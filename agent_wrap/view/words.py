@@ -1,0 +1,44 @@
+"""Numbers and durations as people read them."""
+
+from __future__ import annotations
+
+
+def clock(elapsed: float) -> str:
+    """Give seconds as 0:07, 12:34 or 1:02:03."""
+    whole = max(0, int(elapsed))
+    hours, rest = divmod(whole, 3600)
+    minutes, secs = divmod(rest, 60)
+    return f"{hours}:{minutes:02}:{secs:02}" if hours else f"{minutes}:{secs:02}"
+
+
+def duration(elapsed: float) -> str:
+    """Give seconds as 0.4 s, 12 s, 3 min 5 s or 2 h 10 min."""
+    if elapsed < 9.95:
+        return f"{elapsed:.1f} s"
+    whole = round(elapsed)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60} s"
+    return f"{whole // 3600} h {whole % 3600 // 60} min"
+
+
+def count(number: int, word: str) -> str:
+    """Give `1 turn`, `2 turns`, `1,200 turns`."""
+    return f"{number:,} {word}" if number == 1 else f"{number:,} {word}s"
+
+
+def short(number: int) -> str:
+    """Give a number of tokens in few letters: 950, 12.3k, 4.5M."""
+    if number < 10_000:
+        return str(number)
+    if number < 999_950:
+        return f"{number / 1000:.1f}k"
+    return f"{number / 1_000_000:.1f}M"
+
+
+def cost(usd: float | None) -> str:
+    """Give a cost; cents need more digits than dollars. Empty: unknown."""
+    if usd is None:
+        return ""
+    return f"${usd:.2f}" if usd >= 1 else f"${usd:.4f}"
