@@ -145,6 +145,9 @@ class Adapter:
     result_grace: ClassVar[float] = 10.0
     """Seconds that the process may live on after `RunFinished`."""
 
+    tools_late: ClassVar[bool] = False
+    """True: the agent holds a tool's start back until the tool has ended."""
+
     versions_checked: ClassVar[tuple[str, ...]] = ()
     """Versions of the agent whose recordings are among the tests."""
 

@@ -9,7 +9,6 @@ import os
 import time
 
 from agent_wrap import registry
-from agent_wrap.adapter import SIDE_FOLDER
 from agent_wrap.identity import Identity, find_identity
 from agent_wrap.settings import Settings, run_directory
 
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
     from agent_wrap.writer import Archive
 
 PROMPT_FILE = "prompt.txt"
-SIDE_FILES = "side"
+SIDE_FILES = ".agent-wrap-side"
 
 
 class Plan:
@@ -147,14 +146,18 @@ def give_side_folder(plan: Plan, archive: Archive) -> None:
 
     It is the agent's own to write to, and removed when it has been read.
     """
-    if SIDE_FOLDER not in plan.command or plan.settings.no_adapt:
+    if plan.adapter is None or plan.settings.no_adapt:
+        return
+    from agent_wrap.adapter import SIDE_FOLDER
+
+    if SIDE_FOLDER not in plan.command:
         return
     path = plan.side_folder = os.path.join(os.path.abspath(archive.path), SIDE_FILES)
     plan.command = [path if word == SIDE_FOLDER else word for word in plan.command]
     plan.notes = [note.replace(SIDE_FOLDER, path) for note in plan.notes]
-    error = archive.make_folder(SIDE_FILES)
-    if error is None and plan.identity is not None:
-        os.chown(path, plan.identity.uid, plan.identity.gid, follow_symlinks=False)
+    identity = plan.identity
+    owner = (identity.uid, identity.gid) if identity is not None else None
+    error = archive.make_folder(SIDE_FILES, owner)
     if error is not None:
         plan.notes.append(f"no folder for side files: {error.strerror or error}")
 

@@ -19,7 +19,7 @@ from agent_wrap.entries import UNKNOWN, Entry, init, prompt, timestamp
 from agent_wrap.errors import AdapterError
 from agent_wrap.finish import Remains
 from agent_wrap.outcome import Cause, Ending, Outcome, decide, signal_name
-from agent_wrap.plan import Plan, clean_prompt_file
+from agent_wrap.plan import SIDE_FILES, Plan, clean_prompt_file
 from agent_wrap.reader import Detection, Reader
 from agent_wrap.redact import Redactor
 from agent_wrap.running import Run
@@ -81,6 +81,7 @@ def repair(archive: Archive) -> str:
     """Finish the dialog in an archive; say what was done. Raises OSError."""
     data = archive.read_dialog()
     remains = finish.examine(data)
+    remove_folder(os.path.join(archive.path, SIDE_FILES))
     nothing_hidden = Redactor({})  # who repairs has not the run's environment
     if remains.complete is not None:
         finish.append_closing(archive.dialog.fd, remains, [], nothing_hidden)

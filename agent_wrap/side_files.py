@@ -74,17 +74,17 @@ def look(
 ) -> Iterator[Event]:
     """Give what the first place that is this run's tells. May raise anything."""
     for place in places:
-        newest = _newest(place, since)
-        for contents in newest[:MAX_PLACES]:
-            facts = list(adapter.read_side([_content(p) for p in contents], ran))
-            if not facts:
-                continue
-            yield from facts
-            if len(newest) > 1 and not ran.session_id:
-                yield _note(
-                    f"{len(newest)} were written since the run began; the newest that "
-                    "fits was taken"
-                )
+        found: list[list[Event]] = []
+        for paths in _newest(place, since)[:MAX_PLACES]:
+            found.append(list(adapter.read_side([_content(p) for p in paths], ran)))
+            fitting = [facts for facts in found if facts]
+            if fitting and (ran.session_id or len(fitting) > 1):
+                break
+        fitting = [facts for facts in found if facts]
+        if fitting:
+            yield from fitting[0]
+            if len(fitting) > 1:
+                yield _note("several fit this run; the newest was taken")
             return
 
 

@@ -225,7 +225,7 @@ class Supervisor:
         """Ask a two-way agent to stop, and end its input."""
         self.recorder.cancel()
         if self._talk is not None:
-            self._talk.close()
+            self._talk.leave()
 
     async def _listen_to_guardian(self) -> None:
         os.set_blocking(self._control, False)

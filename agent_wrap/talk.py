@@ -8,6 +8,7 @@ ends with the agent's final event: later, where its background tasks may still a
 from __future__ import annotations
 
 import os
+import time
 from collections import deque
 from collections.abc import Callable
 
@@ -27,6 +28,9 @@ from agent_wrap.story import Story
 CHUNK = 1 << 16
 LINGER = 5.0
 """Seconds that a finished agent's input stays open while its background is silent."""
+LEAVE = 1.0
+"""Seconds that an agent may take to say that it was cancelled: the end of its input
+would stop some of them before that."""
 _RESOLUTIONS = {"allow": "approved", "deny": "denied"}
 
 
@@ -56,6 +60,7 @@ class Talk:
         self._waiting: deque[bytes] = deque()
         self._asked: deque[Event] = deque()
         self._closing = not two_way
+        self._leave_at: float | None = None
         self._news = anyio.Event()
 
     def send(self, data: bytes) -> None:
@@ -68,6 +73,13 @@ class Talk:
         self._closing = True
         self._news.set()
 
+    def leave(self) -> None:
+        """End the agent's input with its next final event, or soon."""
+        self._leave_at = time.monotonic() + LEAVE
+        if not self._waiting or self._story.final is not None:
+            self._closing = True
+        self._news.set()
+
     def watch(self, event: Event | None, new: list[Entry]) -> None:
         """Take note of what an event asks of us (a recorder's watcher)."""
         if not self._two_way:
@@ -78,8 +90,10 @@ class Talk:
             self._fail(event.tool_name)
         elif isinstance(event, ApprovalAsked | QuestionAsked | ElicitationAsked):
             self._asked.append(event)
-        elif isinstance(event, RunFinished) and not self._story.background:
-            self._closing = True
+        elif isinstance(event, RunFinished):
+            # What runs in the background may wake the agent up, and it may ask again.
+            waits = self._story.background and self._leave_at is None
+            self._closing = self._closing or not waits
         self._news.set()
 
     async def run(self) -> None:
@@ -94,14 +108,19 @@ class Talk:
                     await self._write(self._waiting.popleft())
                 if self._closing and not self._asked:
                     return
-                finished = self._two_way and self._story.final is not None
-                with anyio.move_on_after(LINGER if finished else None) as patience:
+                with anyio.move_on_after(self._patience()) as patience:
                     await self._news.wait()
                 self._closing = self._closing or patience.cancelled_caught
         except OSError:  # the agent does not read its stdin
             pass
         finally:
             os.close(self._fd)
+
+    def _patience(self) -> float | None:
+        """Give how long the input stays open if nothing comes."""
+        if self._leave_at is not None:
+            return max(self._leave_at - time.monotonic(), 0)
+        return LINGER if self._story.final is not None else None
 
     async def _write(self, data: bytes) -> None:
         while data:

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from agent_wrap import validate
 from agent_wrap.accounting import Tokens
 from agent_wrap.adapter import Adapter
 from agent_wrap.dialog import Dialog
@@ -277,3 +278,56 @@ def _cut(stream: bytes, chunk: int | None) -> Iterable[bytes]:
     if not chunk:
         return (stream,)
     return (stream[at : at + chunk] for at in range(0, len(stream), chunk))
+
+
+def check_recording(
+    recording: Recording,
+    make: type[Adapter],
+    *,
+    agent: str = "",
+    update: bool = False,
+) -> list[str]:
+    """Give all that is wrong with a recording as an adapter reads it, one line each.
+
+    Whole and in chunks, every rule of the protocol, the golden dialog (written anew
+    with `update`), and what `meta.json` may expect: `{"expect": {"status": "success",
+    "turns": 2, "tools": 1, "in": 2100, "out": 41}}`.
+    """
+    try:
+        whole = replay_recording(recording, make, agent=agent)
+    except Exception as error:  # text that is no str, a count that is no number
+        return [f"a fact that no dialog can take: {type(error).__name__}: {error}"]
+    found = list(whole.failures)
+    found += [
+        f"unknown type {name!r}, {count} times: read it, or yield nothing for it"
+        for name, count in whole.unknown_types.items()
+    ]
+    if whole.counts["unparsable"]:
+        found.append(f"{whole.counts['unparsable']} lines could not be read")
+    found += [f"the dialog: {breach}" for breach in validate.check(whole.lines)]
+    for size in CHUNKS:
+        cut = replay_recording(recording, make, agent=agent, chunk=size)
+        if difference := compare(whole.lines, cut.lines, "read whole"):
+            found.append(f"another dialog in chunks of {size} bytes:\n{difference}")
+            break
+    expected = recording.meta.get("expect")
+    for name, value in expected.items() if isinstance(expected, dict) else ():
+        if (is_ := figures(whole).get(name)) != value:
+            found.append(f"{name} is {is_}, meta.json expects {value}")
+    try:
+        check_golden(recording, whole.lines, update=update)
+    except AssertionError as error:
+        found.append(str(error))
+    return found
+
+
+def figures(replayed: Replay) -> dict[str, Any]:
+    """Give what a recording can be checked by: status, turns, tools, tokens."""
+    starts = {e["tool_id"] for e in replayed.entries if e["type"] == "tool"}
+    return {
+        "status": replayed.outcome.status,
+        "turns": replayed.turns,
+        "tools": len(starts),
+        "in": replayed.tokens.total_in,
+        "out": replayed.tokens.output,
+    }

@@ -261,8 +261,11 @@ class Archive:
         except OSError:
             pass
 
-    def make_folder(self, name: str) -> OSError | None:
-        """Make an empty folder in place of whatever has its name; give the error."""
+    def make_folder(self, name: str, owner: tuple[int, int] | None) -> OSError | None:
+        """Make an empty folder in place of whatever has its name; give the error.
+
+        `owner` is the user and the group that it is given to.
+        """
         import shutil
 
         path = os.path.join(self.path, name)
@@ -272,6 +275,8 @@ class Archive:
             else:
                 self.remove(name)
             os.mkdir(name, 0o700, dir_fd=self._folder)
+            if owner is not None:
+                os.chown(name, *owner, dir_fd=self._folder, follow_symlinks=False)
         except OSError as error:
             return error
         return None

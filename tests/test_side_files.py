@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import tempfile
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,8 @@ from .harness import Run
 RECORDINGS = Path(__file__).parent / "recordings"
 PATIENCE = 20.0
 
+only_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root may change users")
+
 
 def account_of(events: Iterable[Event]) -> Account:
     account = Account()
@@ -29,7 +32,7 @@ def account_of(events: Iterable[Event]) -> Account:
     return account
 
 
-def told_by(name: str, *contents: bytes, cwd: str = "/src") -> Account:
+def told_by(name: str, *contents: bytes, cwd: str = "/src/project") -> Account:
     """Read side files as an adapter does; give what they sum up to."""
     adapter = registry.find(name).load()
     return account_of(adapter.read_side(contents, Surroundings([name], cwd)))
@@ -103,7 +106,7 @@ VIBE_EXPORT = {
 }
 CONTINUE_SESSION = {
     "sessionId": "s",
-    "workspaceDirectory": "/src",
+    "workspaceDirectory": "/src/project",
     "usage": {"promptTokens": 2100, "completionTokens": 41},
 }
 DROID_SETTINGS = {
@@ -135,11 +138,46 @@ COPILOT_END = {
     "data": {"modelMetrics": COPILOT_METRICS},
 }
 
+
+def recorded(path: str) -> list[bytes]:
+    return [(RECORDINGS / path).read_bytes()]
+
+
 MEANINGS: dict[str, tuple[str, list[bytes], tuple[Any, ...]]] = {
     "copilot, whole session": (
         "copilot-cli",
         [as_lines({"type": "session.start", "data": {}}, *COPILOT_CALLS, COPILOT_END)],
         (1499, 601, 0, 41, 7, None),
+    ),
+    "copilot, recorded": (
+        "copilot-cli",
+        recorded("copilot-cli-1.0/tool_ok/events.jsonl"),
+        (1499, 601, 0, 41, 0, None),
+    ),
+    "kimi, recorded": (
+        "kimi-code",
+        recorded("kimi-code-2.1/tool_ok/wire.jsonl"),
+        (1499, 601, 0, 41, 0, None),
+    ),
+    "openhands, recorded": (
+        "openhands",
+        recorded("openhands-1.16/tool_ok/base_state.json"),
+        (1499, 601, 0, 41, 0, None),
+    ),
+    "continue, recorded": (
+        "continue",
+        recorded("continue-1.5/tool_ok/session.json"),
+        (2100, 0, 0, 41, 0, None),
+    ),
+    "copilot, of another folder": (
+        "copilot-cli",
+        [
+            as_lines(
+                {"type": "session.start", "data": {"context": {"cwd": "/other"}}},
+                *COPILOT_CALLS,
+            )
+        ],
+        (0, 0, 0, 0, 0, None),
     ),
     "copilot, killed": (
         "copilot-cli",
@@ -186,12 +224,12 @@ MEANINGS: dict[str, tuple[str, list[bytes], tuple[Any, ...]]] = {
     ),
     "mini-swe-agent, recorded": (
         "mini-swe-agent",
-        [(RECORDINGS / "mini-swe-agent-2.4/submit/trajectory.json").read_bytes()],
+        recorded("mini-swe-agent-2.4/submit/trajectory.json"),
         (2397, 903, 0, 63, 21, None),
     ),
     "mini-swe-agent, an answer without a command": (
         "mini-swe-agent",
-        [(RECORDINGS / "mini-swe-agent-2.4/textbased/trajectory.json").read_bytes()],
+        recorded("mini-swe-agent-2.4/textbased/trajectory.json"),
         (2100, 900, 0, 60, 0, None),
     ),
 }
@@ -334,7 +372,7 @@ def test_the_newest_that_is_ours_is_taken_and_said(tmp_path: Path) -> None:
         put(tmp_path / f"a{number}", text, 1000 * number)
     told = read(tmp_path, "a*")
     assert told.facts[-1] == Usage(input=2, scope="total")
-    assert "3 were written" in told.notes[0]
+    assert told.notes == ["side files: several fit this run; the newest was taken"]
 
 
 def test_what_is_older_than_the_run_is_not_its_own(tmp_path: Path) -> None:
@@ -447,8 +485,8 @@ cat {RECORDINGS}/mistral-vibe-3.0/text/stdout.jsonl
         assert run.wait() == 0
         assert run.summary["tokens"]["in"] == 2100
         assert run.summary["cost_usd"] == 0.5
-        assert not (run.archive / "side").exists()
-        assert f"--output-dir {run.archive}/side" in run.stderr
+        assert not (run.archive / ".agent-wrap-side").exists()
+        assert f"--output-dir {run.archive}/.agent-wrap-side" in run.stderr
         assert run.problems() == []
 
 
@@ -462,7 +500,44 @@ def test_a_broken_side_file_never_fails_a_run(tmp_path: Path) -> None:
         assert run.problems() == []
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
+def test_the_folder_goes_with_a_killed_supervisor_too(tmp_path: Path) -> None:
+    (tmp_path / "vibe").write_text(
+        "#!/bin/sh\nfor last; do :; done\n"
+        'echo secret > "$last/export.json"\nkill -KILL $PPID\nsleep 30\n'
+    )
+    (tmp_path / "vibe").chmod(0o755)
+    command = [str(tmp_path / "vibe"), "-p", "Hi", "--time-limit", "60"]
+    with Run(tmp_path, command, "--echo", "none") as run:
+        assert run.wait() == 137
+        assert not (run.archive / ".agent-wrap-side").exists()
+        assert run.complete["status"] == "error"
+
+
+@pytest.fixture
+def place() -> Iterator[Path]:
+    """A folder that every user can pass through; those of pytest are root's alone."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder)
+        path.chmod(0o755)
+        yield path
+
+
+@only_root
+def test_the_folder_is_the_agents_own(place: Path) -> None:
+    (place / "vibe").write_text(
+        "#!/bin/sh\nfor last; do :; done\nid -u\n"
+        f"echo '{json.dumps(VIBE_EXPORT)}' > \"$last/export.json\"\n"
+    )
+    (place / "vibe").chmod(0o755)
+    command = [str(place / "vibe"), "-p", "Hi", "--time-limit", "60"]
+    with Run(place, command, "--echo", "none", "--user", "65534") as run:
+        run.wait()
+        assert run.raw == b"65534\n"
+        assert run.summary["tokens"]["in"] == 2100
+        assert not (run.archive / ".agent-wrap-side").exists()
+
+
+@only_root
 def test_it_is_read_as_the_runs_user(tmp_path: Path) -> None:
     from agent_wrap.identity import find_identity
 

@@ -10,7 +10,6 @@ from agent_wrap import Brief
 from agent_wrap.events import (
     ApprovalAsked,
     Event,
-    InteractionResolved,
     Message,
     Notice,
     RunFinished,
@@ -27,10 +26,13 @@ from agent_wrap.events import (
 )
 from agent_wrap.shapes import get_count, get_dict, get_dicts, get_text
 from agent_wrap_adapters.acp_tools import Tools
+from agent_wrap_adapters.two_way import NOT_OFFERED, nothing_to_ask, resolved, send
 
 INITIALIZE, NEW_SESSION, PROMPT = range(3)
-_NOT_OFFERED = {"code": -32601, "message": "not offered by this client"}
-_KINDS = {"approved": ("allow_once", "allow_always"), "denied": ("reject_once",)}
+_KINDS = {
+    "approved": ("allow_once", "allow_always"),
+    "denied": ("reject_once", "reject_always"),
+}
 _SILENT = frozenset(
     {
         "available_commands_update",
@@ -66,6 +68,9 @@ class Client:
     def start(self, brief: Brief) -> Iterator[Event]:
         """Begin: what we offer is nothing but to be talked to."""
         self._prompt, self._cwd = brief.prompt, brief.cwd
+        if brief.two_way and not brief.prompt:
+            yield from nothing_to_ask()
+            return
         offered = {"fs": {"readTextFile": False, "writeTextFile": False}}
         params = {
             "protocolVersion": 1,
@@ -82,7 +87,7 @@ class Client:
         elif method == "session/request_permission":
             yield from self._permission(event.get("id"), get_dict(event, "params"))
         elif method and "id" in event:  # file and terminal methods: not offered
-            yield _send({"id": event["id"], "error": _NOT_OFFERED})
+            yield _send({"id": event["id"], "error": NOT_OFFERED})
         elif method:
             yield Unknown(method)
         elif "error" in event:
@@ -106,15 +111,15 @@ class Client:
         options = self._options.pop(interaction_id, None)
         if options is None:
             return
-        wanted = _KINDS.get(resolution, ())
-        chosen = next((o for o in options if o.get("kind") in wanted), None)
+        by_kind = {option.get("kind"): option for option in reversed(options)}
+        wanted = [k for k in _KINDS.get(resolution, ()) if k in by_kind]
         outcome: dict[str, Any] = {"outcome": "cancelled"}
-        if chosen is not None:
-            outcome = {"outcome": "selected", "optionId": chosen.get("optionId")}
+        if wanted:
+            option = by_kind[wanted[0]].get("optionId")
+            outcome = {"outcome": "selected", "optionId": option}
         request_id = self._ids.pop(interaction_id)
         yield _send({"id": request_id, "result": {"outcome": outcome}})
-        said = resolution if resolution in _KINDS else "cancelled"
-        yield InteractionResolved(interaction_id, said)  # type: ignore[arg-type]  # one of the three words
+        yield resolved(interaction_id, resolution if wanted else "cancelled")
 
     def cancel(self) -> Iterator[Event]:
         """Cancel what is asked and the prompt."""
@@ -239,7 +244,7 @@ class Client:
 
 
 def _send(message: dict[str, Any]) -> Send:
-    return Send(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
+    return send({"jsonrpc": "2.0", **message})
 
 
 def _request(number: int, method: str, params: dict[str, Any]) -> Send:

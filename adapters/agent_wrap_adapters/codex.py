@@ -27,7 +27,6 @@ _OPTIONS = Options(
 )
 _EXEC = ("exec", "e")
 _SERVER = "app-server"
-_APPROVAL = "approval_policy"
 _JSON = ("--json", "--experimental-json")
 
 
@@ -84,16 +83,9 @@ class Codex(Adapter):
 
     @classmethod
     def prepare(cls, command: Sequence[str], prompt: str | None) -> Prepared:
-        """Ask `codex exec` for JSON lines; a given prompt goes in by stdin.
-
-        The app-server asks before what it does not know to be harmless, unless the
-        command says when it is to ask: `--permissions` would have no effect.
-        """
+        """Ask `codex exec` for JSON lines; a given prompt goes in by stdin."""
         words = list(command)
         found = parse(words, after_program(words, cls.programs), _OPTIONS)
-        if _serves(found) and not _setting(found, _APPROVAL):
-            asks = ["-c", f"{_APPROVAL}=untrusted"]
-            return Prepared([*words, *asks], prompt=prompt, added=[" ".join(asks)])
         if not found.operands or found.operands[0][1] not in _EXEC:
             return Prepared(words)
         flag_at, told = _exec_operands(found)
@@ -112,23 +104,18 @@ class Codex(Adapter):
         found = parse(command, after_program(command, cls.programs), _OPTIONS)
         if model := found.value("--model", "-m"):
             return model
-        return _setting(found, "model")
+        for name in ("-c", "--config"):
+            for setting in reversed(found.given.get(name, [])):
+                key, _, value = setting.partition("=")
+                if key.strip() == "model":
+                    return value.strip().strip("\"'")
+        return ""
 
 
 def _serves(found: Arguments) -> bool:
     """Is this the app-server itself, and spoken to by nobody else?"""
     listens = found.value("--listen") in ("", "stdio://")
     return [word for _, word in found.operands] == [_SERVER] and listens
-
-
-def _setting(found: Arguments, name: str) -> str:
-    """Give what `-c name=...` says."""
-    for option in ("-c", "--config"):
-        for setting in reversed(found.given.get(option, [])):
-            key, _, value = setting.partition("=")
-            if key.strip() == name:
-                return value.strip().strip("\"'")
-    return ""
 
 
 def _is_rpc(event: dict[str, Any]) -> bool:

@@ -5,7 +5,6 @@ The id spaces of the two sides are apart: the server counts its requests from 0 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -22,10 +21,9 @@ from agent_wrap.events import (
     Unknown,
 )
 from agent_wrap.shapes import get_dict, get_dicts, get_text
+from agent_wrap_adapters.two_way import NOT_OFFERED, nothing_to_ask, resolved, send
 
 INITIALIZE, START_THREAD, START_TURN, INTERRUPT = range(1, 5)
-NO_PROMPT = "no prompt was given: there is nothing to ask the agent (--prompt)"
-_NOT_OFFERED = {"code": -32601, "message": "not offered by this client"}
 _DECISIONS = {"approved": "accept", "denied": "decline"}
 
 
@@ -42,7 +40,7 @@ class Client:
         """Say hello; the thread follows when the answer has come."""
         self._brief = brief
         if brief.two_way and not brief.prompt:
-            yield RunFinished(False, NO_PROMPT, "no_prompt")
+            yield from nothing_to_ask()
         elif brief.two_way:
             about = {"name": "agent-wrap", "title": "agent-wrap", "version": "1"}
             yield _request(INITIALIZE, "initialize", {"clientInfo": about})
@@ -57,13 +55,14 @@ class Client:
         elif not self._brief.two_way:
             return
         elif request == INITIALIZE:
-            yield _send({"method": "initialized"})
-            # What needs approval, the sandbox and the model are the configuration's.
+            yield send({"method": "initialized"})
             where = {"cwd": self._brief.cwd}
             yield _request(START_THREAD, "thread/start", where)
         elif request == START_THREAD:
             told = [{"type": "text", "text": self._brief.prompt}]
             params = {"threadId": self.thread, "input": told}
+            if _could_do_nothing(get_dict(event, "result")):
+                params["approvalPolicy"] = "untrusted"
             yield _request(START_TURN, "turn/start", params)
 
     def asked(self, event: dict[str, Any]) -> Iterator[Event]:
@@ -76,7 +75,7 @@ class Client:
             return
         yield Unknown(method)
         if self._brief.two_way:  # it waits for an answer, whatever it asked
-            yield _send({"id": event["id"], "error": _NOT_OFFERED})
+            yield send({"id": event["id"], "error": NOT_OFFERED})
 
     def resolved(self, request_id: str) -> Iterator[Event]:
         """Read that a request is settled; the line does not say what was decided."""
@@ -99,9 +98,8 @@ class Client:
             result = {"answers": {}}
         else:
             result = {"action": decision, "content": None}
-        yield _send({"id": event["id"], "result": result})
-        known = resolution if resolution in _DECISIONS else "cancelled"
-        yield InteractionResolved(interaction_id, known)  # type: ignore[arg-type]  # one of the three words
+        yield send({"id": event["id"], "result": result})
+        yield resolved(interaction_id, resolution)
 
     def cancel(self) -> Iterator[Event]:
         """Cancel what is asked, and interrupt the turn."""
@@ -110,6 +108,16 @@ class Client:
         if self.turn:
             params = {"threadId": self.thread, "turnId": self.turn}
             yield _request(INTERRUPT, "turn/interrupt", params)
+
+
+def _could_do_nothing(started: dict[str, Any]) -> bool:
+    """Is this the default: to ask only when the model wants to, all else read-only?
+
+    What a command writes fails then, and no line says so: it is to ask instead.
+    Whatever else the configuration says stands.
+    """
+    sandbox = get_text(get_dict(started, "sandbox"), "type")
+    return started.get("approvalPolicy") == "on-request" and sandbox == "readOnly"
 
 
 def _interaction(
@@ -137,9 +145,5 @@ def _interaction(
     return None
 
 
-def _send(message: dict[str, Any]) -> Send:
-    return Send(json.dumps(message).encode() + b"\n")
-
-
 def _request(number: int, method: str, params: dict[str, Any]) -> Send:
-    return _send({"id": number, "method": method, "params": params})
+    return send({"id": number, "method": method, "params": params})

@@ -18,6 +18,7 @@ _OPTIONS = Options(
 )
 _SUBCOMMANDS = ("checks", "login", "logout", "ls", "remote", "review", "serve")
 _OTHER_JOBS = ("-h", "--help", "-v", "--version")
+_USAGE = "promptTokens cachedTokens cacheWriteTokens completionTokens -"
 _NOTE = "Response was not valid JSON"
 
 
@@ -85,7 +86,7 @@ class Continue(Adapter):
     def side_files(cls, ran: Surroundings) -> Sequence[SideFile]:
         """Name the sessions; which one is ours, only its content tells."""
         home = ran.place("CONTINUE_GLOBAL_DIR", ".continue")
-        return [SideFile(f"{home}/sessions/*.json")]
+        return [SideFile(f"{home}/sessions/*-*-*-*-*.json")]
 
     @classmethod
     def read_side(cls, contents: Sequence[bytes], ran: Surroundings) -> Iterator[Event]:
@@ -94,4 +95,6 @@ class Continue(Adapter):
             session = document(data)
             figures = get_dict(session, "usage")
             if figures and get_text(session, "workspaceDirectory") == ran.raw_cwd:
-                yield usage(figures, "promptTokens - - completionTokens -")
+                cached = get_dict(figures, "promptTokensDetails")
+                # Its cost is a guess for models that it has no price for: left out.
+                yield usage({**figures, **cached}, _USAGE, cache_inside=True)

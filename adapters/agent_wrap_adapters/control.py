@@ -7,7 +7,6 @@ the ids of its own requests.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -24,8 +23,8 @@ from agent_wrap.events import (
 )
 from agent_wrap.shapes import get_dict, get_dicts, get_text
 from agent_wrap_adapters.stream_json import unknown
+from agent_wrap_adapters.two_way import nothing_to_ask, resolved, send
 
-NO_PROMPT = "no prompt was given: there is nothing to ask the agent (--prompt)"
 _INITIALIZE, _INTERRUPT = "agent-wrap-initialize", "agent-wrap-interrupt"
 _QUESTION = "AskUserQuestion"
 _ACTIONS = {"approved": "accept", "denied": "decline"}
@@ -45,13 +44,13 @@ class Control:
         if not self._talks:
             return
         if not brief.prompt:
-            yield RunFinished(False, NO_PROMPT, "no_prompt")
+            yield from nothing_to_ask()
             return
         yield _request(_INITIALIZE, {"subtype": "initialize", "hooks": None})
         content = [{"type": "text", "text": brief.prompt}]
         message = {"role": "user", "content": content}
         more = {"parent_tool_use_id": None, "session_id": ""}
-        yield _send({"type": "user", "message": message, **more})
+        yield send({"type": "user", "message": message, **more})
 
     def request(self, event: dict[str, Any]) -> Iterator[Event]:
         """Read what the agent asks of us."""
@@ -114,8 +113,7 @@ class Control:
             message = _REFUSALS.get(resolution, _REFUSALS["cancelled"])
             said = {"behavior": "deny", "message": message}
         yield _response(interaction_id, {"subtype": "success", "response": said})
-        known = resolution if resolution in _ACTIONS else "cancelled"
-        yield InteractionResolved(interaction_id, known)  # type: ignore[arg-type]  # one of the three words
+        yield resolved(interaction_id, resolution)
 
     def cancel(self) -> Iterator[Event]:
         """Interrupt the agent; it takes back itself what it still asks."""
@@ -125,15 +123,11 @@ class Control:
         self._asked.clear()
 
 
-def _send(message: dict[str, Any]) -> Send:
-    return Send(json.dumps(message).encode() + b"\n")
-
-
 def _request(request_id: str, request: dict[str, Any]) -> Send:
     about = {"type": "control_request", "request_id": request_id}
-    return _send({**about, "request": request})
+    return send({**about, "request": request})
 
 
 def _response(request_id: str, response: dict[str, Any]) -> Send:
     told = {"request_id": request_id, **response}
-    return _send({"type": "control_response", "response": told})
+    return send({"type": "control_response", "response": told})

@@ -97,4 +97,4 @@ class CopilotCli(Adapter):
         """Give tokens by model."""
         from agent_wrap_adapters.copilot_side import read
 
-        return read(contents)
+        return read(contents, ran)

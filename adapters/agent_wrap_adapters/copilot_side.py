@@ -22,8 +22,11 @@ def places(ran: Surroundings, usage_file: str) -> Sequence[SideFile]:
     return [session]
 
 
-def read(contents: Sequence[bytes]) -> Iterator[Event]:
-    """Give the usage of each model, else of each call of a run that was killed."""
+def read(contents: Sequence[bytes], ran: Surroundings) -> Iterator[Event]:
+    """Give the usage of each model, else of each call of a run that was killed.
+
+    A session that was held in another folder is another run's.
+    """
     for data in contents:
         whole = document(data)
         if "modelMetrics" in whole:
@@ -37,7 +40,11 @@ def read(contents: Sequence[bytes]) -> Iterator[Event]:
                 calls.append(_usage(figures, f"side-call-{number}"))
             elif event.get("type") == "session.shutdown":
                 models = list(_models(figures))
-            elif version := get_text(figures, "copilotVersion"):
+            elif event.get("type") == "session.start":
+                cwd = get_text(get_dict(figures, "context"), "cwd")
+                if cwd and cwd != ran.raw_cwd and not ran.session_id:
+                    return
+                version = get_text(figures, "copilotVersion")
                 yield SessionStarted(agent_version=version)
         yield from models or calls
 

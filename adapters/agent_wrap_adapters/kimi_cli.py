@@ -28,6 +28,7 @@ class KimiCli(Adapter):
 
     programs = frozenset({"kimi-cli"})
     versions_checked = ("1.50.0",)
+    tools_late = True
     promises_final_event = False
     gives = (
         "text, thinking, tools (start and result together); no model, tokens or final "

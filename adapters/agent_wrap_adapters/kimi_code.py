@@ -48,6 +48,7 @@ class KimiCode(Adapter):
 
     programs = frozenset({"kimi", "kimi-code"})
     versions_checked = ("2.1.0",)
+    tools_late = True
     gives = (
         "text, tools (start and result together at the end of a step); no thinking; "
         "model and tokens from a side file; turns are steps"

@@ -17,6 +17,9 @@ from agent_wrap.view.reading import Reader
 FORMATS = {
     "html": "one self-contained page to look at and pass on",
     "markdown": "for an issue or a review",
+    "atif": "ATIF 1.8, the trajectory format of Harbor",
+    "otel": "OpenTelemetry GenAI spans, as OTLP JSON",
+    "ag-ui": "AG-UI events, as JSON lines",
 }
 """Each is a module of `agent_wrap.export`."""
 
@@ -27,9 +30,9 @@ def main(argv: Sequence[str]) -> int:
     if source.is_folder_of_archives(options.path):
         raise UsageError(f"{options.path}: no {source.DIALOG} in this folder")
     path = source.dialog_path(options.path)
-    if options.output and os.path.exists(options.output):
-        if os.path.samefile(path, options.output):
-            raise UsageError(f"{options.output}: is the dialog itself")
+    output = options.output
+    if output and os.path.exists(output) and os.path.samefile(path, output):
+        raise UsageError(f"{output}: is the dialog itself")
     readers: list[Reader] = []
 
     def read() -> Iterator[Entry]:
@@ -37,7 +40,7 @@ def main(argv: Sequence[str]) -> int:
         return source.read(path, readers[-1])
 
     module = import_module(f"agent_wrap.export.{options.to.replace('-', '_')}")
-    _write(module.export(Run(read, source.summary(path))), options.output)
+    _write(module.export(Run(read, source.summary(path))), output)
     complaint = source.complaint(path, readers[0])
     if complaint:
         print(f"agent-wrap: {complaint}", file=sys.stderr)

@@ -10,13 +10,14 @@ import html
 import json
 import re
 from collections.abc import Iterator
+from typing import Any
 
 from agent_wrap.entries import Entry
 from agent_wrap.export.html_page import HEAD, TAIL
 from agent_wrap.export.run import Pair, Run, is_start
 from agent_wrap.jsonvalue import strip_terminal
 from agent_wrap.view import words
-from agent_wrap.view.arguments import change, is_diff, kind_of_line, one_line
+from agent_wrap.view.arguments import change, is_diff, is_shown, kind_of_line, one_line
 from agent_wrap.view.reading import output_of, seconds
 
 LINE = 300
@@ -117,11 +118,8 @@ def _folded(title: str, text: str, is_open: bool) -> str:
 
 def _message(entry: Entry) -> Iterator[str]:
     """Prose as it is, what stands in code fences as code."""
-    parts = re.split(
-        r"^```[^\n`]*\n(.*?)^```[ \t]*$\n?", entry["content"], flags=_FENCE
-    )
-    for number, part in enumerate(parts):
-        if number % 2:
+    for is_code, part in _parts(entry["content"]):
+        if is_code:
             yield f"<pre>{_text(part)}</pre>"
         elif part.strip("\n"):
             content = part.strip("\n")
@@ -132,7 +130,17 @@ def _message(entry: Entry) -> Iterator[str]:
         yield f'<div class="used">{used}</div>'
 
 
-_FENCE = re.MULTILINE | re.DOTALL
+def _parts(text: str) -> Iterator[tuple[bool, str]]:
+    """Cut a text at its code fences; give (is it code, the part)."""
+    lines: list[str] = []
+    is_code = False
+    for line in text.split("\n"):
+        if line.startswith("```") and "`" not in line[3:]:
+            yield is_code, "\n".join(lines)
+            lines, is_code = [], not is_code
+        else:
+            lines.append(line)
+    yield is_code, "\n".join(lines)
 
 
 def _tool(pair: Pair) -> Iterator[str]:
@@ -149,9 +157,9 @@ def _tool(pair: Pair) -> Iterator[str]:
         yield f'<span class="took">{words.duration(max(0.0, took))}</span>'
     yield "</summary>"
     lines = change(args)
-    if args and not (lines and len(args) == 1):
-        shown = json.dumps(args, indent=1, ensure_ascii=False)
-        yield f'<p class="label">arguments</p><pre>{_text(shown)}</pre>'
+    yield from _arguments(
+        {k: v for k, v in args.items() if not (lines and is_shown(k))}
+    )
     if lines:
         yield f'<p class="label">change</p>{_diff(lines)}'
     if result is None:
@@ -164,6 +172,21 @@ def _tool(pair: Pair) -> Iterator[str]:
         )
         yield f'<p class="label">{name}</p>{shown}'
     yield "</details>"
+
+
+def _arguments(args: dict[str, Any]) -> Iterator[str]:
+    """Short values together, each long text under its name."""
+    texts = {
+        key: value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        for key, value in args.items()
+    }
+    long = {key for key, text in texts.items() if "\n" in text or len(text) > LINE}
+    short = [f"{key}: {text}" for key, text in texts.items() if key not in long]
+    if short:
+        yield f'<p class="label">arguments</p><pre>{_text(chr(10).join(short))}</pre>'
+    for key in texts:
+        if key in long:
+            yield f'<p class="label">{_line(key)}</p><pre>{_text(texts[key])}</pre>'
 
 
 def _diff(lines: list[str]) -> str:

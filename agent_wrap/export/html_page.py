@@ -41,7 +41,8 @@ article>time{color:var(--dim);font:.8rem/1.9 var(--mono);text-align:right}
 .text,pre{white-space:pre-wrap;overflow-wrap:anywhere;unicode-bidi:plaintext;margin:0}
 .message{padding:.1rem 0}
 .message .used{color:var(--dim);font-size:.8rem}
-.prompt{border-left:3px solid var(--blue);padding-left:.75rem}
+.prompt details{border-left:3px solid var(--blue);
+padding-left:.45rem;margin-left:-.55rem}
 .thinking{color:var(--dim);font-style:italic}
 pre{font:.82rem/1.45 var(--mono);background:var(--box);border:1px solid var(--line);
 border-radius:.4rem;padding:.5rem .7rem;margin:.35rem 0;max-height:32rem;overflow:auto}
@@ -64,6 +65,7 @@ footer{border-top:1px solid var(--line);margin-top:1rem;padding-top:.75rem}
 footer .text{margin-top:.3rem}
 @media(max-width:40rem){body{padding:0 .7rem 3rem;font-size:.95rem}
 article{grid-template-columns:minmax(0,1fr)}article>time{text-align:left;line-height:1.2}
+.prompt details{margin-left:0}
 dl{gap:.4rem 1.2rem}nav small{display:none}}
 @media print{pre{max-height:none}nav{display:none}}
 """

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from html import escape
 
 from agent_wrap.entries import Entry
 from agent_wrap.export.run import Pair, Run, is_start
@@ -18,7 +19,7 @@ from agent_wrap.view.arguments import change, is_diff, one_line
 from agent_wrap.view.reading import output_of, seconds
 
 _MORE_THAN_TEXT = re.compile(r"[<\x00-\x08\x0b-\x1f\x7f]|!\[|\]\(|\]:|\]\[|://|&")
-_SPECIAL = re.compile(r"([\\`*_\[\]<>|#&!~])")
+_SPECIAL = re.compile(r"([\\`*_\[\]|#!~])")
 _FENCES = re.compile(r"`{3,}")
 TITLE = 100
 
@@ -109,20 +110,13 @@ def _cut(text: str) -> str:
 
 
 def _details(title: str, body: str) -> str:
-    title = title.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-    title = " ".join(strip_terminal(title).split())
-    return (
-        f"<details><summary>{_plain(title, entities=True)}</summary>\n\n"
-        f"{body}\n</details>\n\n"
-    )
+    return f"<details><summary>{_plain(title)}</summary>\n\n{body}\n</details>\n\n"
 
 
-def _plain(text: str, *, entities: bool = False) -> str:
-    """Give a text of one line in which nothing is Markdown."""
-    text = " ".join(strip_terminal(text).split())
-    if entities:
-        return re.sub(r"([\\`*_\[\]|#!~])", r"\\\1", text)
-    return _SPECIAL.sub(r"\\\1", text)
+def _plain(text: str) -> str:
+    """Give a text of one line in which nothing is Markdown or HTML."""
+    line = escape(" ".join(strip_terminal(text).split()), quote=False)
+    return _SPECIAL.sub(r"\\\1", line)
 
 
 def _fenced(text: str, language: str = "") -> str:

@@ -58,7 +58,8 @@ class _Answer:
             if "progressOutput" in tool:
                 tool["progressOutput"] = "".join(tool["progressOutput"])
         texts = [part["text"] for part in self.parts if part["type"] == "text"]
-        message = {"role": "assistant", "content": "\n\n".join(texts)}
+        content = "\n\n".join(texts)
+        message: dict[str, Any] = {"role": "assistant", "content": content}
         if self._tools:
             message["toolCalls"] = [
                 {key: value for key, value in tool.items() if key != "type"}

@@ -1,4 +1,4 @@
-"""One session: facts in, numbered events out; snapshot, replay, pending questions. Pure.
+"""One session: facts in, numbered events out; snapshot, replay, open questions. Pure.
 
     stamp -> encode once -> fold (state, turn, history) -> log -> tell the listener
 
@@ -16,9 +16,9 @@ from typing import Any
 from agent_wrap.encode import encode
 from agent_wrap.entries import timestamp
 from agent_wrap.events import Event, Prompt
-from agent_wrap.serve import reasons
 from agent_wrap.serve.history import messages_of
 from agent_wrap.serve.log import Log, Turn
+from agent_wrap.serve.reasons import category, terminal_reason
 from agent_wrap.serve.status import after_turn, changes, fresh, merge
 from agent_wrap.serve.translate import INTERACTION_MS, Translator
 from agent_wrap.serve.wire import frame, frame_id, position
@@ -110,9 +110,9 @@ class Session:
         tools_open = bool(self.translator.tools)
         for kind, fields in self.translator.close(unfinished):
             self.publish(kind, **fields)
-        word = reasons.terminal_reason(reason, agents_word, tools_open=tools_open)
+        word = terminal_reason(reason, agents_word, tools_open=tools_open)
         if word != "completed":
-            about = {"code": reason, "category": reasons.category(reason)}
+            about = {"code": reason, "category": category(reason)}
             said = {"message": message or reason, **about}
             self.publish("error", **said)
             if word == "error":
@@ -181,7 +181,7 @@ class Session:
         return self.clean(encode({"": value}))[len('{"":') : -len("}\n")]
 
     def _shown(self, turn: Turn) -> list[bytes | memoryview]:
-        """Give a turn's events; where the oldest are left out, say so in their place."""
+        """Give a turn's events; in the place of those left out, say so."""
         events: list[bytes | memoryview] = list(turn.data())
         if turn.left_out:
             first = json.loads(bytes(events[0]))["seq"]

@@ -25,18 +25,27 @@ CHANGES = (
 CONTENTS = ("content", "contents", "file_text")
 PATCHES = ("patch", "diff", "patch_text", "patchText", "input")
 LONGEST_CHANGE = 100_000
-_CHANGE_KEYS = {key for pair in CHANGES for key in pair} | {*CONTENTS, *PATCHES}
+_CHANGE_KEYS = {key for pair in CHANGES for key in pair} | {
+    *CONTENTS,
+    *PATCHES,
+    "edits",
+}
 
 
 def one_line(args: dict[str, Any]) -> str:
     """Give arguments in one line: what the call is about first, then the others."""
-    shown_below = _CHANGE_KEYS & args.keys() if change(args) else set()
+    shown_below = {key for key in args if is_shown(key)} if change(args) else set()
     subject = next((key for key in SUBJECTS if args.get(key)), "")
     words = [_word(args[subject])] if subject else []
     for key, value in args.items():
         if key != subject and key not in shown_below:
             words.append(f"{key}={_word(value)}")
     return "  ".join(words)
+
+
+def is_shown(key: str) -> bool:
+    """Does a call's change show the argument with this key?"""
+    return key in _CHANGE_KEYS
 
 
 def _word(value: Any) -> str:

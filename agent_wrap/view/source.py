@@ -10,6 +10,7 @@ from typing import Any
 
 from agent_wrap.entries import Entry
 from agent_wrap.errors import UsageError
+from agent_wrap.jsonvalue import clean
 from agent_wrap.view.reading import Reader
 
 DIALOG, SUMMARY = "dialog.jsonl", "summary.json"
@@ -82,7 +83,7 @@ def summary(dialog: str) -> dict[str, Any]:
             found = json.loads(file.read(MAX_SUMMARY))
     except (OSError, ValueError, RecursionError):
         return {}
-    return found if isinstance(found, dict) else {}
+    return clean(found) if isinstance(found, dict) else {}
 
 
 def complaint(path: str, reader: Reader) -> str:

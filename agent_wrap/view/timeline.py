@@ -36,6 +36,7 @@ class Timeline:
         self._full = full
         self._started = 0.0
         self._begun: dict[str, float] = {}
+        self._last_start = ""
 
     def block(self, entry: Entry) -> RenderableType:
         """Give what shows one entry."""
@@ -65,10 +66,12 @@ class Timeline:
             yield from _complete(entry, self._summary)
         elif entry["status"] == "running":
             self._begun[entry["tool_id"]] = now
+            self._last_start = entry["tool_id"]
             yield from self._call(entry)
         else:
             begun = self._begun.pop(entry["tool_id"], None)
             yield from self._result(entry, None if begun is None else now - begun)
+            self._last_start = ""
 
     def _message(self, entry: Entry) -> Iterator[Text]:
         yield from self._text("", "", entry["content"], None)
@@ -79,7 +82,8 @@ class Timeline:
 
     def _call(self, entry: Entry) -> Iterator[Text]:
         args = entry.get("args", {})
-        line = Text("▸ ", style="bold yellow", no_wrap=True, overflow="ellipsis")
+        line = Text(no_wrap=True, overflow="ellipsis")
+        line.append("▸ ", style="bold yellow")
         line.append(safe_line(entry["name"]), style="bold")
         if args:
             line.append("  " + safe_line(one_line(args)[:WIDEST]), style="yellow")
@@ -90,6 +94,8 @@ class Timeline:
         good = entry["status"] == "success"
         line = Text(no_wrap=not self._full, overflow="ellipsis")
         line.append("  ✓ " if good else "  ✗ ", style="green" if good else "bold red")
+        if entry["tool_id"] != self._last_start:  # not the call right above
+            line.append(safe_line(entry["name"]) + "  ", style="bold")
         if took:
             line.append(f"{words.duration(took)}  ", style="green" if good else "red")
         text = output_of(entry).strip("\n")
@@ -135,7 +141,7 @@ def _more(number: int, indent: str) -> Iterator[Text]:
 
 def _init(entry: Entry) -> Iterator[Text]:
     data = {key: safe_line(value) for key, value in entry["data"].items()}
-    line = Text("● ", style="bold blue")
+    line = Text.assemble(("● ", "bold blue"))
     line.append(data["agent"], style="bold")
     line.append(f" · {data['model']} · task {data['task']}")
     yield line
@@ -145,7 +151,7 @@ def _init(entry: Entry) -> Iterator[Text]:
 def _complete(entry: Entry, summary: dict[str, Any]) -> Iterator[Text]:
     good = entry["status"] == "success"
     style = "bold green" if good else "bold red"
-    line = Text("■ ", style=style)
+    line = Text.assemble(("■ ", style))
     line.append(safe_line(entry["status"]), style=style)
     tokens, cached = entry["total_tokens"], cached_tokens(summary)
     parts = [

@@ -267,7 +267,7 @@ class TestCommand:
             (
                 "vibe --prompt-file f",
                 "do",
-                "vibe --prompt-file f --output streaming",
+                "vibe --prompt-file f --output streaming --output-dir {side_folder}",
                 None,
                 "do",
             ),

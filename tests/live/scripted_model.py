@@ -100,6 +100,13 @@ SCENARIOS = {
             (Text("I was answered."),),
         )
     ),
+    # This one changes nothing: it works in a sandbox too.
+    "asks_to_compute": Scenario(
+        replies=(
+            (Text("I need permission."), Shell("python3 -c 'print(6 * 7)'")),
+            (Text("I was answered."),),
+        )
+    ),
     "asks_twice": Scenario(
         replies=(
             (Shell("touch first.txt"), Shell("touch second.txt")),

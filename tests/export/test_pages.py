@@ -1,0 +1,187 @@
+"""HTML and Markdown: everything is there, nothing of it is more than text."""
+
+from __future__ import annotations
+
+import re
+import time
+from html.parser import HTMLParser
+
+import pytest
+
+from agent_wrap import entries
+from agent_wrap.export import html, html_page, markdown
+from agent_wrap.export.run import Run, paired
+
+from .samples import HOSTILE, SAMPLES, dialog, runs, ts
+
+TAGS = {
+    *("html", "head", "meta", "style", "title", "body", "header", "h1", "span", "p"),
+    *("dl", "div", "dt", "dd", "nav", "a", "button", "small", "main", "article"),
+    *("time", "details", "summary", "b", "pre", "footer", "script"),
+}
+ATTRIBUTES = {
+    *("lang", "charset", "http-equiv", "content", "name", "class", "id"),
+    *("aria-label", "hidden", "href", "type", "open"),
+}
+
+
+class Page(HTMLParser):
+    """What a browser finds: tags, attributes, texts."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.attributes: list[tuple[str, str | None]] = []
+        self.open: list[str] = []
+        self.text = ""
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.attributes.extend(attrs)
+        if tag != "meta":
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if not self.open or self.open[-1] not in ("style", "script"):
+            self.text += data
+
+
+@pytest.mark.parametrize("name", sorted(SAMPLES))
+def test_the_page_has_our_tags_only(name: str) -> None:
+    page = Page("".join(html.export(SAMPLES[name])))
+    assert page.open == []
+    assert set(page.tags) <= TAGS
+    assert page.tags.count("script") == 1
+    assert {key for key, _ in page.attributes} <= ATTRIBUTES | {"href", "type", "open"}
+    assert all(
+        value and value[0] == "#" for key, value in page.attributes if key == "href"
+    )
+
+
+def test_every_recording_gives_a_page() -> None:
+    for name, run in runs().items():
+        assert Page("".join(html.export(run))).open == [], name
+
+
+def test_the_policy_allows_our_script_and_style_alone() -> None:
+    page = "".join(html.export(SAMPLES["hostile"]))
+    assert page.index("Content-Security-Policy") < page.index("<style>")
+    assert "unsafe" not in html_page.POLICY
+    assert html_page.POLICY.startswith("default-src 'none';")
+    assert re.search(r"https?:", page.replace("http://evil", "")) is None
+
+
+def test_hostile_texts_are_texts() -> None:
+    page = "".join(html.export(SAMPLES["hostile"]))
+    assert "<script>alert" not in page
+    assert "<img" not in page
+    assert "\x1b" not in page
+    assert "\u202e" not in page
+    assert Page(page).text.count("<script>alert(1)</script>") >= 10
+
+
+def test_all_that_happened_is_on_the_page() -> None:
+    text = Page("".join(html.export(SAMPLES["plain"]))).text
+    for part in ("$0.2500", "1,500 (1,000 cached)", "3 (1 failed)", "timeout", "124"):
+        assert part in text
+    assert "4.5 s" in text
+    assert "no result" in text
+    assert "print(1)" in text
+
+
+def test_a_page_is_written_piece_by_piece_and_soon() -> None:
+    def read() -> object:
+        yield from dialog(end=False)[:2]
+        for number in range(2, 20_002, 2):
+            yield entries.tool_start(number, ts(number), f"t{number}", "bash", {"n": 1})
+            text = "result <b>\n" * 10
+            yield entries.tool_result(
+                number + 1, ts(number), f"t{number}", "bash", text, ok=True
+            )
+
+    began = time.monotonic()
+    pieces = list(html.export(Run(read)))  # type: ignore[arg-type]
+    assert len(pieces) > 10_000
+    assert max(map(len, pieces)) < 20_000
+    assert time.monotonic() - began < 10
+
+
+def test_fences_that_never_end_take_no_longer() -> None:
+    text = "```x\n" * 200_000
+    run = Run(lambda: iter([entries.message(0, ts(0), text)]))
+    began = time.monotonic()
+    assert len("".join(html.export(run))) > 200_000
+    assert time.monotonic() - began < 10
+
+
+def test_pairs_keep_the_order_of_the_starts() -> None:
+    pairs = list(paired(dialog()))
+    assert [pair.entry["seq"] for pair in pairs] == [
+        0,
+        1,
+        2,
+        3,
+        4,
+        5,
+        8,
+        9,
+        10,
+        11,
+        12,
+        13,
+    ]
+    results = {pair.entry["seq"]: pair.result["seq"] for pair in pairs if pair.result}
+    assert results == {4: 7, 5: 6}
+
+
+def test_a_tool_started_twice_waits_for_nothing() -> None:
+    start = entries.tool_start(0, ts(0), "t", "bash", None)
+    result = entries.tool_result(2, ts(1), "t", "bash", "x", ok=True)
+    assert list(paired([start, {**start, "seq": 1}, result])) == [
+        (start, None),
+        ({**start, "seq": 1}, result),
+    ]
+
+
+def outside_code(text: str) -> str:
+    """Give what a Markdown renderer reads as Markdown: no fenced block."""
+    left, fence = [], ""
+    for line in text.split("\n"):
+        mark = re.match("`{3,}", line)
+        if fence:
+            fence = "" if line == fence else fence
+        elif mark:
+            fence = mark[0]
+        else:
+            left.append(line)
+    assert not fence
+    return "\n".join(left)
+
+
+def test_markdown_leaves_no_hostile_text_outside_code() -> None:
+    text = outside_code("".join(markdown.export(SAMPLES["hostile"])))
+    tags = set(re.findall(r"<[^>]*>", text))
+    assert tags == {"<details>", "<summary>", "</summary>", "</details>"}
+    assert re.search(r"(?<!\\)!\[|(?<!\\)\]\(", text) is None
+
+
+def test_markdown_shows_the_run() -> None:
+    text = "".join(markdown.export(SAMPLES["plain"]))
+    assert text.startswith("# hello: timeout\n")
+    assert "| tokens | 1,500 in, 42 out |" in text
+    assert "> hello" in text
+    assert "<summary>✓ hello hello hello=hello 4.5 s</summary>" in text
+    assert "```diff\n a\n-hello\n+b\n```" in text
+    assert "## End: timeout" in text
+    for name, run in runs().items():
+        assert outside_code("".join(markdown.export(run))), name
+
+
+def test_hostile_text_is_whole_in_markdown() -> None:
+    text = "".join(markdown.export(SAMPLES["hostile"]))
+    assert HOSTILE.split("\x1b")[0] in text
