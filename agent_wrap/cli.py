@@ -24,7 +24,8 @@ COMMANDS = {
     "repair": "finish a dialog whose wrapper was killed",
     "view": "a run as a timeline in the terminal, a folder of runs as a table",
     "convert": "a dialog in the formats of others: HTML, Markdown, traces",
-    "adapters": "the known adapters, what each reads and gives",
+    "adapters": "the known adapters; check one by recordings, begin one",
+    "serve": "sessions over HTTP and SSE: a message starts a turn of an agent",
 }
 
 SIGINT_EXIT, SIGPIPE_EXIT = 130, 141

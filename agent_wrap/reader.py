@@ -234,11 +234,15 @@ class Reader:
         except Exception as error:
             yield self._failed(b"", error)
 
-    def _failed(self, line: bytes, error: Exception) -> Unparsed:
+    def note_failure(self, error: Exception) -> str:
+        """Keep an adapter's failure for the summary; give it in words."""
         reason = f"the adapter failed: {type(error).__name__}: {error}"
         if len(self.failures) < _FAILURES:
             self.failures.append(reason)
-        return Unparsed(line, reason)
+        return reason
+
+    def _failed(self, line: bytes, error: Exception) -> Unparsed:
+        return Unparsed(line, self.note_failure(error))
 
     def _count_unknown(self, name: str) -> None:
         if name not in self.unknown_types and len(self.unknown_types) >= _UNKNOWN_TYPES:

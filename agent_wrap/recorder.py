@@ -170,7 +170,12 @@ class Recorder:
         for event in events:
             kind = type(event)
             kinds.add(kind)
-            new = apply(event, now)
+            try:
+                new = apply(event, now)
+            except (AttributeError, TypeError, ValueError) as error:
+                # A fact of the wrong shape, by an adapter of somebody's.
+                self.reader.note_failure(error)
+                continue
             if new:
                 self._write(new)
             if kind in TOLD_BY:

@@ -307,7 +307,7 @@ def read(argv: Sequence[str], environment: Mapping[str, str]) -> Settings:
 
     `argv` is what follows the program's name. Raises UsageError.
     """
-    given, command = _scan(argv)
+    given, command = scan(argv)
     twins = {
         name: _parse(option, environment[option.twin], option.twin)
         for name, option in _BY_NAME.items()
@@ -403,8 +403,11 @@ def _limits(chosen: Mapping[str, Any], hard: str) -> dict[str, float]:
     }
 
 
-def _scan(argv: Sequence[str]) -> tuple[dict[str, Any], list[str]]:
-    """Read the options before `--` by hand: argparse costs two interpreter starts."""
+def scan(argv: Sequence[str]) -> tuple[dict[str, Any], list[str]]:
+    """Read options and, after `--`, the command. Raises UsageError.
+
+    By hand: argparse costs two interpreter starts.
+    """
     values: dict[str, Any] = {}
     words = list(argv)
     while words:

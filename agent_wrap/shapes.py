@@ -35,7 +35,7 @@ def get_text(event: Mapping[str, Any], key: str) -> str:
 
 def get_count(event: Mapping[str, Any], key: str) -> int:
     """Give a number of things (tokens, turns): a whole number, never negative."""
-    value = event.get(key)
+    value: Any = event.get(key)
     if type(value) not in _NUMBERS:
         return 0
     return int(value) if 0 < value < _NO_COUNT else 0
@@ -43,7 +43,7 @@ def get_count(event: Mapping[str, Any], key: str) -> int:
 
 def get_number(event: Mapping[str, Any], key: str) -> float | None:
     """Give a number that is not negative and finite (a cost), or None."""
-    value = event.get(key)
+    value: Any = event.get(key)
     if type(value) not in _NUMBERS:
         return None
     return float(value) if 0 <= value < float("inf") else None

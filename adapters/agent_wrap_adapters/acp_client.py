@@ -1,4 +1,4 @@
-"""The client's side of ACP: requests, answers, and what updates say."""
+"""The client's side of ACP: requests, answers, how a prompt ended."""
 
 from __future__ import annotations
 
@@ -10,22 +10,15 @@ from agent_wrap import Brief
 from agent_wrap.events import (
     ApprovalAsked,
     Event,
-    Message,
     Notice,
     RunFinished,
     Send,
     SessionStarted,
-    TextDelta,
-    Thinking,
-    ThinkingDelta,
-    TodoItem,
-    TodoUpdated,
-    TurnStarted,
     Unknown,
     Usage,
 )
 from agent_wrap.shapes import get_count, get_dict, get_dicts, get_text
-from agent_wrap_adapters.acp_tools import Tools
+from agent_wrap_adapters.acp_updates import Updates
 from agent_wrap_adapters.two_way import NOT_OFFERED, nothing_to_ask, resolved, send
 
 INITIALIZE, NEW_SESSION, PROMPT = range(3)
@@ -33,35 +26,17 @@ _KINDS = {
     "approved": ("allow_once", "allow_always"),
     "denied": ("reject_once", "reject_always"),
 }
-_SILENT = frozenset(
-    {
-        "available_commands_update",
-        "config_option_update",
-        "current_mode_update",
-        "session_info_update",
-        "usage_update",
-        "user_message_chunk",
-    }
-)
 _LAST_STEP_ONLY = frozenset({"OpenCode"})
 """Agents whose usage is that of their last answer alone (measured)."""
-
-_SPOKEN_NOTICES = ("Info: ", "Error: ")
-"""How an agent without usage prints its own notices, as if the model spoke."""
 
 
 class Client:
     """One session with an agent."""
 
     def __init__(self) -> None:
-        self._tools = Tools()
+        self._updates = Updates()
         self._prompt = self._cwd = self._session = ""
         self._agent: dict[str, Any] = {}
-        self._kind = self._message_id = ""
-        self._pieces: list[str] = []
-        self._turns = 0
-        self._in_turn = False
-        self._error = ""
         self._options: dict[str, list[dict[str, Any]]] = {}
         self._ids: dict[str, Any] = {}
 
@@ -83,7 +58,7 @@ class Client:
         """Read an answer to us, a request to us, or a notification."""
         method = get_text(event, "method")
         if method == "session/update":
-            yield from self._update(get_dict(get_dict(event, "params"), "update"))
+            yield from self._updates.read(get_dict(get_dict(event, "params"), "update"))
         elif method == "session/request_permission":
             yield from self._permission(event.get("id"), get_dict(event, "params"))
         elif method and "id" in event:  # file and terminal methods: not offered
@@ -100,18 +75,14 @@ class Client:
 
     def flush(self) -> Iterator[Event]:
         """Give the text that has been collected, as one message."""
-        text, self._pieces = "".join(self._pieces), []
-        if text:
-            kind = Thinking if self._kind == "agent_thought_chunk" else Message
-            yield kind(text, self._message_id)
-        self._kind = ""
+        return self._updates.flush()
 
     def answer(self, interaction_id: str, resolution: str) -> Iterator[Event]:
         """Choose an option by its kind: the ids differ from agent to agent."""
         options = self._options.pop(interaction_id, None)
         if options is None:
             return
-        by_kind = {option.get("kind"): option for option in reversed(options)}
+        by_kind = {get_text(option, "kind"): option for option in reversed(options)}
         wanted = [k for k in _KINDS.get(resolution, ()) if k in by_kind]
         outcome: dict[str, Any] = {"outcome": "cancelled"}
         if wanted:
@@ -157,14 +128,14 @@ class Client:
             yield from self._usage(usage)
         if reason != "end_turn":
             yield from self._finish(False, f"stopped: {reason or 'unknown'}", reason)
-        elif self._error and not usage:
-            yield from self._finish(False, self._error, "error")
+        elif self._updates.error and not usage:
+            yield from self._finish(False, self._updates.error, "error")
         else:
             yield from self._finish(True, "", reason)
 
     def _finish(self, ok: bool, message: str, reason: str) -> Iterator[Event]:
-        yield from self.flush()
-        yield from self._tools.abandon()
+        yield from self._updates.flush()
+        yield from self._updates.tools.abandon()
         yield RunFinished(ok, message, reason)
 
     def _usage(self, usage: dict[str, Any]) -> Iterator[Event]:
@@ -187,60 +158,20 @@ class Client:
             cache_written=get_count(usage, "cachedWriteTokens"),
             output=written,
             reasoning=thought,
-            message_id=f"answer-{self._turns}",
+            message_id=f"answer-{self._updates.turns}",
             scope="message" if last_only else "total",
         )
 
     def _permission(self, request: Any, params: dict[str, Any]) -> Iterator[Event]:
-        yield from self.flush()
+        yield from self._updates.flush()
         call = get_dict(params, "toolCall")
-        yield from self._begin_turn()
-        yield from self._tools.ask(call)
+        yield from self._updates.begin_turn()
+        yield from self._updates.tools.ask(call)
         interaction_id = f"permission-{json.dumps(request)}"
         self._options[interaction_id] = get_dicts(params, "options")
         self._ids[interaction_id] = request
-        name, args = self._tools.describe(get_text(call, "toolCallId"))
+        name, args = self._updates.tools.describe(get_text(call, "toolCallId"))
         yield ApprovalAsked(interaction_id, name, args, get_text(call, "toolCallId"))
-
-    def _update(self, update: dict[str, Any]) -> Iterator[Event]:
-        kind = get_text(update, "sessionUpdate")
-        if kind in ("agent_message_chunk", "agent_thought_chunk"):
-            yield from self._chunk(kind, update)
-        elif kind in ("tool_call", "tool_call_update"):
-            yield from self.flush()
-            if kind == "tool_call":
-                yield from self._begin_turn()
-            yield from self._tools.update(update)
-            # What comes after a tool's result is another answer of the model.
-            if get_text(update, "status") in ("completed", "failed"):
-                self._in_turn = False
-        elif kind == "plan":
-            yield TodoUpdated(tuple(map(_todo, get_dicts(update, "entries"))))
-        elif kind not in _SILENT:
-            yield Unknown(f"session/update/{kind}")
-
-    def _chunk(self, kind: str, update: dict[str, Any]) -> Iterator[Event]:
-        text = get_text(get_dict(update, "content"), "text")
-        message_id = get_text(update, "messageId")
-        if kind != self._kind or message_id != self._message_id:
-            yield from self.flush()
-        if not text:
-            return
-        if text.startswith(_SPOKEN_NOTICES) and not self._pieces and not message_id:
-            self._error = text if text.startswith("Error: ") else self._error
-            yield Notice(text)
-            return
-        yield from self._begin_turn()
-        self._kind, self._message_id = kind, message_id
-        self._pieces.append(text)
-        thought = kind == "agent_thought_chunk"
-        yield (ThinkingDelta if thought else TextDelta)(text, message_id)
-
-    def _begin_turn(self) -> Iterator[Event]:
-        if not self._in_turn:
-            self._in_turn = True
-            self._turns += 1
-            yield TurnStarted(f"answer-{self._turns}")
 
 
 def _send(message: dict[str, Any]) -> Send:
@@ -256,9 +187,3 @@ def _model(result: dict[str, Any]) -> str:
         if option.get("id") == "model":
             return get_text(option, "currentValue")
     return get_text(get_dict(result, "models"), "currentModelId")
-
-
-def _todo(entry: dict[str, Any]) -> TodoItem:
-    status = get_text(entry, "status")
-    known = status if status in ("in_progress", "completed") else "pending"
-    return TodoItem(get_text(entry, "content"), known)  # type: ignore[arg-type]  # one of the three words

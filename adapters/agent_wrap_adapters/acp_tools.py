@@ -55,21 +55,24 @@ class Tools:
         """Read `tool_call` and `tool_call_update`."""
         call = self._merge(update)
         status = get_text(update, "status")
+        runs = call.started
         if status in ("completed", "failed"):
             yield from self._start(call)
             del self._calls[call.id]
             failed = status == "failed" or _exit_code(update) != 0
             yield ToolFinished(call.id, call.text, not failed)
+        elif runs and (text := _output(update)):
+            yield ToolProgress(call.id, text)
         elif status == "in_progress" and call.args:
             yield from self._start(call)
-        if call.started and call.id in self._calls and (text := _output(update)):
-            yield ToolProgress(call.id, text)
+            call.text = ""  # until here, some agents stream the arguments in it
 
     def ask(self, update: dict[str, Any]) -> Iterator[Event]:
         """Read the call of a request for permission: it may be its first sign."""
         call = self._merge(update)
         if call.args:
             yield from self._start(call)
+            call.text = ""
 
     def describe(self, call_id: str) -> tuple[str, dict[str, Any]]:
         """Give a call's name and arguments, as far as they are known."""

@@ -5,12 +5,12 @@ What an event has no field for stands under `agentWrap` in its metadata.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from typing import Any
 
 import orjson
 
-from agent_wrap.encode import encode
 from agent_wrap.entries import UNKNOWN, Entry
 from agent_wrap.export.run import Run, is_start
 from agent_wrap.shapes import get_count, get_dict, get_text
@@ -67,9 +67,8 @@ def _text(entry: Entry, role: str) -> Iterator[Event]:
     message, tokens = _id(entry), entry.get("tokens")
     more = {"tokens": tokens} if tokens else {}
     yield _event("TEXT_MESSAGE_START", entry, more, messageId=message, role=role)
-    yield _event(
-        "TEXT_MESSAGE_CONTENT", entry, messageId=message, delta=entry["content"]
-    )
+    if delta := entry["content"]:
+        yield _event("TEXT_MESSAGE_CONTENT", entry, messageId=message, delta=delta)
     yield _event("TEXT_MESSAGE_END", entry, messageId=message)
 
 
@@ -78,7 +77,8 @@ def _thinking(entry: Entry) -> Iterator[Event]:
     frame = "REASONING_MESSAGE_"
     yield _event("REASONING_START", entry, messageId=message)
     yield _event(frame + "START", entry, messageId=message, role="reasoning")
-    yield _event(frame + "CONTENT", entry, messageId=message, delta=text)
+    if text:
+        yield _event(frame + "CONTENT", entry, messageId=message, delta=text)
     yield _event(frame + "END", entry, messageId=message)
     yield _event("REASONING_END", entry, messageId=message)
 
@@ -143,4 +143,5 @@ def _id(entry: Entry) -> str:
 
 
 def _line(event: Event) -> str:
-    return encode(event).decode()
+    # ASCII, since some readers of lines cut them at U+2028 as well.
+    return json.dumps(event, separators=(",", ":")) + "\n"

@@ -7,13 +7,13 @@ of the GenAI semantic conventions; what they do not name begins with `agent_wrap
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import orjson
 
-from agent_wrap.encode import encode
 from agent_wrap.entries import UNKNOWN, Entry
 from agent_wrap.export.run import Pair, Run
 from agent_wrap.export.steps import Step, steps
@@ -47,7 +47,7 @@ def export(run: Run) -> Iterator[str]:
             }
         ]
     }
-    yield encode(request).decode()
+    yield json.dumps(request, separators=(",", ":")) + "\n"
 
 
 class _Trace:

@@ -6,7 +6,7 @@ Host that is not ours (its name may lead here for that page's sake, DNS rebindin
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from hmac import compare_digest
 
 Refusal = tuple[int, str, str]
@@ -18,19 +18,24 @@ LOCAL = frozenset({"127.0.0.1", "localhost", "::1"})
 class Access:
     """The rule of one server. With a key, any Host is ours: the key protects."""
 
-    def __init__(self, host: str, key: str = "") -> None:
+    def __init__(
+        self, host: str, knows_key: Callable[[str], bool] | None = None
+    ) -> None:
         self._hosts = LOCAL | {host.lower()}
-        self._key = key.encode()
+        self._knows_key = knows_key
 
     def refusal(self, headers: Mapping[str, str]) -> Refusal | None:
         """Say why a request is refused, if it is."""
         host = headers.get("host", "")
-        if not self._key and name_of(host) not in self._hosts:
+        if self._knows_key is None and name_of(host) not in self._hosts:
             return 403, "This host name is not served here", "HOST_NOT_ALLOWED"
         origin = headers.get("origin")
         if origin is not None and not self._same(origin, host):
             return 403, "Requests of other sites are refused", "ORIGIN_NOT_ALLOWED"
-        if self._key and not self._has_key(headers.get("authorization", "")):
+        scheme, _, key = headers.get("authorization", "").partition(" ")
+        if self._knows_key is not None and not (
+            scheme.lower() == "bearer" and self._knows_key(key.strip())
+        ):
             return 401, "A key is needed", "AUTH_REQUIRED"
         return None
 
@@ -38,10 +43,13 @@ class Access:
         scheme, found, authority = origin.lower().partition("://")
         return bool(found) and scheme in ("http", "https") and authority == host.lower()
 
-    def _has_key(self, authorization: str) -> bool:
-        scheme, _, key = authorization.partition(" ")
-        given = key.strip().encode("utf-8", "replace")
-        return scheme.lower() == "bearer" and compare_digest(given, self._key)
+
+def only_key(key: str) -> Callable[[str], bool] | None:
+    """Make the test for the one key; None when there is none."""
+    known = key.encode()
+    if not known:
+        return None
+    return lambda given: compare_digest(given.encode("utf-8", "replace"), known)
 
 
 def name_of(host: str) -> str:

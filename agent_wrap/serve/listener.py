@@ -55,23 +55,27 @@ def open_listener(settings: Settings) -> Listener:
     return listen(host.strip("[]"), int(port), key)
 
 
-def listen(host: str, port: int, key: str) -> Listener:
+def listen(
+    host: str,
+    port: int,
+    key: str,
+    *,
+    option: str = "--serve",
+    hint: str = "Give a key with --serve-key-file, or listen on 127.0.0.1",
+) -> Listener:
     """Bind an address; one that others can reach needs a key. Raises UsageError."""
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
         family, _, _, _, address = found[0]
         if not key and not is_loopback(str(address[0])):
-            raise UsageError(
-                f"--serve {host}: others can reach this address",
-                "Give a key with --serve-key-file, or listen on 127.0.0.1",
-            )
+            raise UsageError(f"{option} {host}: others can reach this address", hint)
         sock = socket.socket(family, socket.SOCK_STREAM)
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         sock.bind(address)
         sock.listen(BACKLOG)
     except OSError as error:
         raise UsageError(
-            f"--serve {host}:{port}: {error.strerror or error}",
+            f"{option} {host}:{port}: {error.strerror or error}",
             "Give another port, or 0 for any",
         ) from None
     return Listener(sock, host, key)

@@ -20,7 +20,7 @@ import anyio.to_thread
 from agent_wrap.entries import Entry, timestamp
 from agent_wrap.events import Event
 from agent_wrap.outcome import Outcome
-from agent_wrap.serve.access import Access
+from agent_wrap.serve.access import Access, only_key
 from agent_wrap.serve.feed import Feed, Hub, now_ms
 from agent_wrap.serve.listener import Listener
 from agent_wrap.serve.session import Session
@@ -96,7 +96,9 @@ class Live:
         """Serve until told to end."""
         try:
             web = await anyio.to_thread.run_sync(import_module, "agent_wrap.serve.web")
-            app = web.make_app(self, Access(self._listener.host, self._listener.key))
+            app = web.make_app(
+                self, Access(self._listener.host, only_key(self._listener.key))
+            )
             self._server = web.Server(app, self._started)
             self._server.should_exit = self._stop.is_set() and self._done
             await self._server.serve([self._listener.socket])

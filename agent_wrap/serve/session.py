@@ -34,8 +34,8 @@ _ASKED = {
 class Session:
     """What its clients see, and what a new one is told.
 
-    `clean` is called with each line of JSON that leaves; `listener` with the type of
-    each event once it can be read.
+    `clean` is called with each line of JSON that leaves; `sink` with the data of each
+    event before anybody can read it; `listener` with its type once it can be read.
     """
 
     def __init__(
@@ -54,6 +54,7 @@ class Session:
         self.translator = Translator(interaction_ms)
         self.listener: Callable[[str], None] = lambda kind: None
         self.log = Log() if log is None else log
+        self.sink: Callable[[bytes], None] = lambda data: None
         self.clean = clean
         self._turn: Turn | None = None
         self._history: deque[bytes] = deque()
@@ -125,7 +126,27 @@ class Session:
         seq = self.log.last + 1
         payload = {"seq": seq, "type": kind, **fields}
         data = self.clean(encode(payload))[:-1]
-        made, start = frame(kind, data, frame_id(self.id, self.epoch, seq))
+        self.sink(data)
+        self._take(payload, data)
+        self.listener(kind)
+        return seq
+
+    def restore(self, data: bytes, now_ms: int) -> bool:
+        """Take an event of an earlier life; say whether it is the next one."""
+        payload = json.loads(data)
+        if payload.get("seq") != self.log.last + 1:
+            return False
+        if payload["type"] == "turn_end":
+            self._keep(now_ms)
+        elif payload["type"] == "tool_call":
+            self.translator.tools.remember(payload["toolCallId"])
+        self._take(payload, data)
+        return True
+
+    def _take(self, payload: dict[str, Any], data: bytes) -> None:
+        kind = payload["type"]
+        name = frame_id(self.id, self.epoch, payload["seq"])
+        made, start = frame(kind, data, name)
         self._fold(kind, payload)
         if kind == "turn_start":
             self._turn = Turn()
@@ -135,8 +156,6 @@ class Session:
             self._turn = None
         self._snapshot = b""
         self.log.append(made)
-        self.listener(kind)
-        return seq
 
     def resume(self, last_event_id: str | None, after: str | None) -> int | None:
         """Give where a client goes on, or None: it needs a snapshot first."""

@@ -56,6 +56,10 @@ class Tools:
         for same in opened.values():
             yield from same
 
+    def remember(self, tool_id: str) -> None:
+        """Take note of an id that was used in an earlier life."""
+        self._used.add(tool_id)
+
     def _unique(self, native_id: str) -> str:
         wanted = native_id[:LONGEST_NAME] or f"tool-{len(self._used) + 1}"
         unique, use = wanted, 1

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 import uuid
-from collections.abc import AsyncIterator, Callable, Generator
+from collections.abc import AsyncIterator, Callable, Generator, Sequence
 from contextlib import contextmanager
 from socket import socket
 from typing import Any, Protocol
@@ -57,13 +57,14 @@ class Sessions(Protocol):
         ...
 
 
-def make_app(sessions: Sessions, access: Access) -> ASGIApp:
-    """Make the application for some sessions."""
+def make_app(sessions: Sessions, access: Access, more: Sequence[Route] = ()) -> ASGIApp:
+    """Make the application for some sessions; `more` routes come first."""
     slots = _Slots()
     routes = Routes(sessions)
     one = "/api/sessions/{session_id}"
     app = Starlette(
         routes=[
+            *more,
             Route("/api/health", routes.health),
             Route("/health", routes.health),
             Route("/api/events", _Stream(routes.list_stream, slots), methods=["GET"]),
@@ -103,7 +104,7 @@ class Routes:
 
     async def session(self, request: Request) -> Response:
         """Describe one session."""
-        session_id = _session_id(request)
+        session_id = session_id_of(request)
         for known in self.sessions.describe():
             if known["id"] == session_id:
                 return JSONResponse(known)
@@ -144,7 +145,7 @@ class Routes:
         return _event_stream(self.sessions.hub.read(first))
 
     def _feed(self, request: Request) -> Feed:
-        feed = self.sessions.feed(_session_id(request))
+        feed = self.sessions.feed(session_id_of(request))
         if feed is None:
             raise http_error(404, "Session not found", "SESSION_NOT_FOUND")
         return feed
@@ -153,7 +154,8 @@ class Routes:
 _SHOWN_FIRST = frozenset({"streaming", "blocked", "error"})
 
 
-def _session_id(request: Request) -> str:
+def session_id_of(request: Request) -> str:
+    """Give the id in the path of a request: a UUID, in lower case."""
     text = str(request.path_params["session_id"])
     try:
         if len(text) == 36:

@@ -259,14 +259,18 @@ def from_ag_ui(text: str) -> Iterator[Entry]:
             case "RUN_STARTED":
                 yield entries.init(*at, **more["init"])
             case "TEXT_MESSAGE_START":
-                role, used = event["role"], more.get("tokens")
-            case "TEXT_MESSAGE_CONTENT" if role == "user":
-                yield entries.prompt(*at, event["delta"])
-            case "TEXT_MESSAGE_CONTENT":
+                role, used, text = event["role"], more.get("tokens"), ""
+            case "REASONING_START":
+                text = ""
+            case "TEXT_MESSAGE_CONTENT" | "REASONING_MESSAGE_CONTENT":
+                text = event["delta"]
+            case "TEXT_MESSAGE_END" if role == "user":
+                yield entries.prompt(*at, text)
+            case "TEXT_MESSAGE_END":
                 tokens = (used["in"], used["out"]) if used else None
-                yield entries.message(*at, event["delta"], tokens)
-            case "REASONING_MESSAGE_CONTENT":
-                yield entries.thinking(*at, event["delta"])
+                yield entries.message(*at, text, tokens)
+            case "REASONING_END":
+                yield entries.thinking(*at, text)
             case "TOOL_CALL_START":
                 name = event["toolCallName"]
             case "TOOL_CALL_ARGS":
