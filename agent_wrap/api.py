@@ -27,7 +27,8 @@ from agent_wrap.errors import AgentWrapError, ArchiveError, UsageError
 from agent_wrap.event_lines import from_line
 from agent_wrap.events import Event
 from agent_wrap.lines import LineDecoder
-from agent_wrap.settings import OPTIONS, Settings, read
+from agent_wrap.options import OPTIONS
+from agent_wrap.settings import Settings, read
 from agent_wrap.writer import DIALOG, SUMMARY
 
 

@@ -115,7 +115,7 @@ def _dispatch(words: list[str], started: float, mask: set[int] | None) -> int:
 
 def usage() -> str:
     """Give the help text."""
-    from agent_wrap.settings import help_text
+    from agent_wrap.options import help_text
 
     commands = "\n".join(f"  {name:<10} {what}" for name, what in COMMANDS.items())
     return USAGE.format(version=__version__, commands=commands, options=help_text())

@@ -38,7 +38,7 @@ from agent_wrap.events import (
     Usage,
 )
 from agent_wrap.jsonvalue import clean
-from agent_wrap.settings import DEFAULT_ARCHIVE
+from agent_wrap.options import DEFAULT_ARCHIVE
 from agent_wrap.shapes import get_count
 from agent_wrap.writer import DIALOG, Archive
 

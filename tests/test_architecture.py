@@ -15,6 +15,7 @@ ADAPTERS = ROOT / "adapters" / "agent_wrap_adapters"
 
 LAYERS = [
     {"version", "errors", "events", "jsonvalue", "lines", "entries", "limits"},
+    {"options"},
     {"shapes", "adapter", "accounting", "story", "outcome", "identity", "ledger"},
     {"drift", "prices"},
     {"stderr", "view.plain"},

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from agent_wrap.cli import COMMANDS, main
-from agent_wrap.settings import OPTIONS
+from agent_wrap.options import OPTIONS
 from agent_wrap.version import __version__
 
 from .harness import PATIENCE, WRAPPER, Run, child, run, scripted, wrapper

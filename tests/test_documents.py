@@ -9,9 +9,10 @@ from pathlib import Path
 
 from agent_wrap import registry
 from agent_wrap.cli import COMMANDS
+from agent_wrap.options import OPTIONS, Option
 from agent_wrap.outcome import STRICT, TIMED_OUT, WRAPPER_FAILED, Outcome
 from agent_wrap.plan import Plan
-from agent_wrap.settings import OPTIONS, Option, Settings
+from agent_wrap.settings import Settings
 from agent_wrap.summary import skeleton
 from agent_wrap.version import __version__
 

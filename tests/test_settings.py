@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
-from agent_wrap import settings
+from agent_wrap import options, settings
 from agent_wrap.errors import UsageError
-from agent_wrap.settings import OPTIONS, Settings, read
+from agent_wrap.options import OPTIONS
+from agent_wrap.settings import Settings, read
 
 COMMAND = ["--", "agent", "--flag"]
 
@@ -309,7 +310,7 @@ def test_the_runs_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_the_help_names_every_option() -> None:
-    text = settings.help_text()
+    text = options.help_text()
     for option in OPTIONS:
         assert (f"  {option.flag}" in text) == bool(option.help)
         if option.name != "config":

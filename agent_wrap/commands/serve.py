@@ -13,11 +13,12 @@ import anyio
 
 from agent_wrap import process
 from agent_wrap.errors import UsageError
+from agent_wrap.options import TWIN, address
 from agent_wrap.redact import Redactor
 from agent_wrap.secret_forms import secrets_of
 from agent_wrap.serve import listener
 from agent_wrap.serve.keys import Keys
-from agent_wrap.settings import TWIN, address, read, scan
+from agent_wrap.settings import read, scan
 from agent_wrap.stderr import say
 
 if TYPE_CHECKING:
@@ -136,7 +137,7 @@ class _Server:
             option="--listen",
             hint="Make a key with `agent-wrap serve keys add NAME`",
         )
-        self._roots = options.root or [os.getcwd()]
+        self._roots = [os.path.realpath(root) for root in options.root or ["."]]
         for root in self._roots:
             if not os.path.isdir(root):
                 raise UsageError(f"--root {root}: no such folder")
@@ -161,7 +162,7 @@ class _Server:
                 next_command=self._next,
                 options={n: v for n, v in self._given.items() if n != "sse_heartbeat"},
                 heartbeat=self._heartbeat,
-                home=os.path.realpath(self._roots[0]),
+                home=self._roots[0],
                 clean=self._redactor.replace_line,
             )
             await many.finish_cut_turns()

@@ -7,6 +7,7 @@ import json
 import os
 import sys
 from collections.abc import Iterator, Sequence
+from functools import partial
 from io import TextIOWrapper
 from typing import Any
 
@@ -14,7 +15,7 @@ from agent_wrap.entries import Entry
 from agent_wrap.errors import UsageError
 from agent_wrap.view import show, source, table
 from agent_wrap.view.facts import Facts, facts_of
-from agent_wrap.view.follow import follow
+from agent_wrap.view.follow import follow, late_summary
 from agent_wrap.view.reading import Reader, seconds
 
 
@@ -66,9 +67,9 @@ def _run(options: argparse.Namespace) -> int:
     path = source.dialog_path(options.path)
     if options.json and options.follow:
         raise UsageError("--json and --follow do not go together: use tail -f")
-    reader, facts, summary = Reader(), Facts(), source.summary(path)
+    reader, facts = Reader(), Facts()
     if options.json:
-        _print_json(path, reader, summary)
+        _print_json(path, reader, source.summary(path))
         return _damage(path, reader)
     entries: Iterator[Entry | None] = (
         follow(path, reader) if options.follow else source.read(path, reader)
@@ -76,6 +77,8 @@ def _run(options: argparse.Namespace) -> int:
     if options.plain or not show.has_rich():
         show.plain(entries, facts)
     else:
+        read = late_summary if options.follow else source.summary
+        summary = partial(read, path)
         show.pretty(entries, facts, summary, full=options.full, live=options.follow)
     note = show.ending(facts, source.is_held(path))
     if note:

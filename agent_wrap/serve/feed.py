@@ -129,6 +129,8 @@ class Feed:
         self.session = session
         self.cwd = cwd
         self.readers: set[Reader] = set()
+        self.pins = 0
+        """Connections that are there, whether or not their reader has begun."""
         self._hub = hub
         self._bell = Bell()
         self._closed = False

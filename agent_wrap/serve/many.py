@@ -63,7 +63,7 @@ class Held:
     @property
     def idle(self) -> bool:
         """Does nobody need it now?"""
-        return self.turn is None and not self.feed.readers
+        return self.turn is None and not self.feed.pins
 
 
 class Many:
@@ -249,7 +249,7 @@ def _write(session: Session, file: EventFile, data: bytes) -> None:
     try:
         file.append(data, now_ms())
     except OSError as error:
-        session.epoch = now_ms()
+        session.epoch = max(now_ms(), session.epoch + 1)
         say(f"session {session.id} cannot be written: {error.strerror}")
 
 

@@ -20,11 +20,11 @@ LONGEST_CLIENT = 200
 
 
 class Posting:
-    """The handlers; `roots` are the only places where a turn may work."""
+    """The handlers; `roots` (real paths) are where a turn may work."""
 
     def __init__(self, many: Many, roots: Sequence[str]) -> None:
         self._many = many
-        self._roots = [os.path.realpath(root) for root in roots]
+        self._roots = list(roots)
 
     def routes(self) -> list[Route]:
         """Give the routes."""

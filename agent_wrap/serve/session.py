@@ -138,8 +138,7 @@ class Session:
             return False
         if payload["type"] == "turn_end":
             self._keep(now_ms)
-        elif payload["type"] == "tool_call":
-            self.translator.tools.remember(payload["toolCallId"])
+        self.translator.recall(payload)
         self._take(payload, data)
         return True
 

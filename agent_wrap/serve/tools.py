@@ -56,9 +56,10 @@ class Tools:
         for same in opened.values():
             yield from same
 
-    def remember(self, tool_id: str) -> None:
-        """Take note of an id that was used in an earlier life."""
+    def recall(self, tool_id: str, name: str) -> None:
+        """Open a call of an earlier life."""
         self._used.add(tool_id)
+        self._open.setdefault(tool_id, deque()).append((tool_id, name))
 
     def _unique(self, native_id: str) -> str:
         wanted = native_id[:LONGEST_NAME] or f"tool-{len(self._used) + 1}"

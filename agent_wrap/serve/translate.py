@@ -59,6 +59,7 @@ class Translator:
         self._interaction_ms = interaction_ms
         self._pieces = {TEXT: Pieces(), THINKING: Pieces()}
         self._last = ""
+        self._spent = 0.0  # by the turns before this one
         self._asked: dict[str, str] = {}
         self._running: dict[str, None] = {}
         self._handlers: dict[type[Event], Callable[[Any, int], Said]] = {
@@ -104,6 +105,26 @@ class Translator:
             yield _status(runningSubagentCount=0)
         self._last = ""
         self._pieces = {TEXT: Pieces(), THINKING: Pieces()}
+        self._spent += self.account.tokens.cost or 0.0
+        self.account = Account()
+
+    def recall(self, payload: dict[str, Any]) -> None:
+        """Take note of an event of an earlier life: what it opened is to be closed."""
+        kind = payload["type"]
+        if kind == "tool_call":
+            self.tools.recall(payload["toolCallId"], payload["toolName"])
+        elif kind == "tool_result":
+            self.tools.finish(payload["toolCallId"])
+        elif kind == "subagent_update" and payload["status"] == "running":
+            self._running[payload["taskId"]] = None
+        elif kind == "subagent_update":
+            self._running.pop(payload["taskId"], None)
+        elif kind == "interaction_resolved":
+            self._asked.pop(payload["id"], None)
+        elif "remainingMs" in payload:
+            self._asked[payload["id"]] = payload["id"]
+        elif kind == "status_change":
+            self._spent = payload["status"].get("cost", self._spent)
 
     def _session(self, event: SessionStarted, now_ms: int) -> Said:
         if event.model:
@@ -173,7 +194,7 @@ class Translator:
 
     def _cost(self) -> dict[str, float]:
         cost = self.account.tokens.cost
-        return {} if cost is None else {"cost": round(cost, 9)}
+        return {} if cost is None else {"cost": round(self._spent + cost, 9)}
 
     def _retracted(self, event: Retracted, now_ms: int) -> Said:
         self.account.apply(event)

@@ -1,6 +1,6 @@
 """The routes, as an ASGI application, and the server that runs it on our loop.
 
-The only module that imports the web server's packages.
+Only this module and `posting` import the web server's packages.
 """
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ class Routes:
             headers={"ETag": etag},
         )
 
-    def stream(self, request: Request) -> Response:
+    def stream(self, request: Request) -> ASGIApp:
         """Stream one session: snapshot or replay, then live."""
         feed = self._feed(request)
         position = feed.session.resume(
@@ -132,9 +132,9 @@ class Routes:
         done = self.sessions.finished(feed.session.id)
         if done and position == feed.session.cursor:
             return Response(status_code=204)  # a browser stops asking
-        return _event_stream(feed.read(position))
+        return _Pinned(feed, _event_stream(feed.read(position)))
 
-    def list_stream(self, request: Request) -> Response:
+    def list_stream(self, request: Request) -> ASGIApp:
         """Stream what changes in the list of sessions."""
         connected = b'{"connectedAt":"%b"}' % timestamp(now_ms() / 1000).encode()
         first = [frame("connected", connected)[0]]
@@ -188,7 +188,7 @@ class _Slots:
 class _Stream:
     """An endpoint that streams: its slot is free again however it ends."""
 
-    def __init__(self, answer: Callable[[Request], Response], slots: _Slots) -> None:
+    def __init__(self, answer: Callable[[Request], ASGIApp], slots: _Slots) -> None:
         self._answer = answer
         self._slots = slots
 
@@ -202,6 +202,21 @@ class _Stream:
             await self._answer(Request(scope))(scope, receive, send)
         finally:
             self._slots.used -= 1
+
+
+class _Pinned:
+    """A stream that keeps its session in memory, however it ends."""
+
+    def __init__(self, feed: Feed, response: ASGIApp) -> None:
+        self._feed = feed
+        self._response = response
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        self._feed.pins += 1
+        try:
+            await self._response(scope, receive, send)
+        finally:
+            self._feed.pins -= 1
 
 
 class _Guarded:

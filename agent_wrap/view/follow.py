@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterator
+from typing import Any
 
 from agent_wrap.entries import Entry
 from agent_wrap.errors import UsageError
 from agent_wrap.view.reading import Reader
-from agent_wrap.view.source import CHUNK, is_held
+from agent_wrap.view.source import CHUNK, is_held, summary
 
 BEAT = 0.1
 LOOK = 2.0
@@ -49,6 +50,16 @@ def follow(path: str, reader: Reader) -> Iterator[Entry | None]:
                         return
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror or error}") from None
+
+
+def late_summary(path: str) -> dict[str, Any]:
+    """Give the summary of a run that has just ended: it is written after the end."""
+    until = time.monotonic() + LOOK
+    found = summary(path)
+    while not found and is_held(path) and time.monotonic() < until:
+        time.sleep(BEAT)
+        found = summary(path)
+    return found or summary(path)
 
 
 def _rest(data: bytes, reader: Reader) -> Iterator[Entry]:

@@ -89,7 +89,9 @@ class Reader:
 def whole(found: dict[str, Any], ts_before: str = EPOCH) -> Entry | None:
     """Give an object as an entry of the protocol's shape, or None when it is none."""
     seq, kind, ts = found.get("seq"), found.get("type"), found.get("ts")
-    if type(seq) is not int or not isinstance(ts, str) or kind not in TYPES:
+    if type(seq) is not int or not isinstance(ts, str):
+        return None
+    if not isinstance(kind, str) or kind not in TYPES:
         return None
     ts = ts if moment(ts) is not None else ts_before
     text = get_text(found, "content")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
@@ -50,7 +50,7 @@ def plain(entries: Iterable[Entry | None], facts: Facts) -> None:
 def pretty(
     entries: Iterable[Entry | None],
     facts: Facts,
-    summary: dict[str, Any],
+    summary: Callable[[], dict[str, Any]],
     *,
     full: bool,
     live: bool,

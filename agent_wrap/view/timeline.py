@@ -6,11 +6,12 @@ says can control the terminal.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
-from rich.console import Group, RenderableType
-from rich.table import Table
+from rich.console import Console, ConsoleOptions
+from rich.segment import Segment
+from rich.style import Style
 from rich.text import Text
 
 from agent_wrap.entries import Entry
@@ -23,34 +24,61 @@ from agent_wrap.view.reading import output_of, seconds
 PROMPT = "\N{HEAVY RIGHT-POINTING ANGLE QUOTATION MARK ORNAMENT} "
 FOLDED = 8
 PROMPT_LINES = 12
+NARROWEST = 20
 WIDEST = 2000
 """Characters of a folded line that are shown at all."""
 DIFF_STYLES = {"added": "green", "removed": "red", "place": "cyan", "same": "dim"}
 
 
-class Timeline:
-    """Turns entries into blocks; `full` folds nothing."""
+class Block:
+    """Lines beside a margin that is shown once (quicker than a grid of rich)."""
 
-    def __init__(self, summary: dict[str, Any], *, full: bool = False) -> None:
+    def __init__(self, margin: str, lines: list[Text]) -> None:
+        self._margin = margin
+        self._lines = lines
+
+    def __rich_console__(
+        self, console: Console, options: ConsoleOptions
+    ) -> Iterator[Segment]:
+        width = max(NARROWEST, options.max_width - len(self._margin))
+        margin = Segment(self._margin, Style(dim=True))
+        for line in self._lines:
+            if line.cell_len <= width:
+                pieces = [line]
+            elif line.no_wrap:
+                line.truncate(width, overflow="ellipsis")
+                pieces = [line]
+            else:
+                pieces = list(line.wrap(console, width, overflow="fold"))
+            for piece in pieces:
+                yield margin
+                yield from piece.render(console)
+                yield Segment.line()
+                margin = Segment(" " * len(self._margin))
+
+
+class Timeline:
+    """Turns entries into blocks; `full` folds nothing, `summary` is for the end."""
+
+    def __init__(
+        self, summary: Callable[[], dict[str, Any]], *, full: bool = False
+    ) -> None:
         self._summary = summary
         self._full = full
         self._started = 0.0
         self._begun: dict[str, float] = {}
         self._last_start = ""
 
-    def block(self, entry: Entry) -> RenderableType:
+    def block(self, entry: Entry) -> Block:
         """Give what shows one entry."""
         now = seconds(entry["ts"])
         self._started = self._started or now
-        body = Group(*self._lines(entry, now))
+        lines = list(self._lines(entry, now))
         if entry["type"] in ("init", "complete"):
-            return body
-        grid = Table.grid(padding=(0, 1))
-        grid.add_column(width=7, justify="right", style="dim", no_wrap=True)
-        grid.add_column()
+            return Block("", lines)
         result = entry["type"] == "tool" and entry["status"] != "running"
-        grid.add_row("" if result else words.clock(now - self._started), body)
-        return grid
+        at = "" if result else words.clock(now - self._started)
+        return Block(f"{at:>7} ", lines)
 
     def _lines(self, entry: Entry, now: float) -> Iterator[Text]:
         kind = entry["type"]
@@ -63,7 +91,7 @@ class Timeline:
         elif kind == "thinking":
             yield from self._text("✻ ", "dim italic", entry["content"], FOLDED)
         elif kind == "complete":
-            yield from _complete(entry, self._summary)
+            yield from _complete(entry, self._summary())
         elif entry["status"] == "running":
             self._begun[entry["tool_id"]] = now
             self._last_start = entry["tool_id"]

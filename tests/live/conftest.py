@@ -95,6 +95,29 @@ def codex(model: Model, tmp_path: Path) -> Iterator[Prepare]:
         bench.close()
 
 
+@pytest.fixture
+def copilot(model: Model, tmp_path: Path) -> Iterator[Prepare]:
+    """A place for Copilot, over ACP: a provider of its own, no account, no network."""
+    programs = _programs("copilot", "@github/copilot")
+    benches: list[Bench] = []
+
+    def prepare(scenario: str) -> Bench:
+        variables = {
+            "COPILOT_AUTO_UPDATE": "false",
+            "COPILOT_MODEL": "scripted",
+            "COPILOT_OFFLINE": "true",
+            "COPILOT_PROVIDER_API_KEY": KEY,
+            "COPILOT_PROVIDER_BASE_URL": f"{model.url(scenario)}/v1",
+            "COPILOT_PROVIDER_WIRE_API": "responses",
+        }
+        benches.append(Bench(tmp_path, programs, variables))
+        return benches[-1]
+
+    yield prepare
+    for bench in benches:
+        bench.close()
+
+
 def _programs(name: str, package: str) -> str:
     folder = find_program(name)
     if folder is None:

@@ -1,7 +1,7 @@
 """The model that the live tests talk to: a loopback server that answers from a table.
 
 Owns the scenarios and the two wire formats, Anthropic Messages (Claude Code) and
-OpenAI Responses (Codex). A base address ends in the scenario's name, as in
+OpenAI Responses (Codex, Copilot). A base address ends in the scenario's name, as in
 `http://127.0.0.1:PORT/tool_ok`; nothing here knows the wrapper.
 """
 
@@ -260,6 +260,7 @@ class Model(ThreadingHTTPServer):
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     server: Model
+    offered: frozenset[str] | set[str] = frozenset()
 
     def log_message(self, format: str, *args: Any) -> None:
         """Calls are kept in `Model.calls`, not printed."""
@@ -345,6 +346,8 @@ class _Handler(BaseHTTPRequestHandler):
                 "questions": [{**question, "multiSelect": False}]
             }
         if isinstance(block, Shell):
+            if "bash" in self.offered:
+                return "bash", {"command": block.command, "description": "run it"}
             if claude:
                 args = {"command": block.command, "description": "run it"}
                 return "Bash", args | (
@@ -382,6 +385,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _responses(self, name: str, body: Json) -> None:
         items = body["input"]
+        self.offered = {str(tool.get("name")) for tool in body.get("tools") or ()}
         made = [_by_model(item) for item in items]
         # Several items in a row are one answer.
         turn = sum(now and not before for before, now in itertools.pairwise([0, *made]))

@@ -26,6 +26,7 @@ CLAUDE = (
     "claude-sonnet-4-5",
 )
 CODEX = ("codex", "app-server")
+COPILOT = ("copilot", "--acp", "--disable-builtin-mcps")
 
 TEXT = Outcome("success", 0, 1, (1000, 100), ["The answer is 42."])
 BOTH = ["I need permission.", "I was answered."]
@@ -233,4 +234,61 @@ class TestCodex:
 
         assert (run.outcome().status, run.outcome().code) == ("error", 1)
         assert "401" in run.entries[-1]["message"]
+        assert run.problems() == []
+
+
+class TestCopilotOverAcp:
+    """Its tokens are the prompt's, its tools have no name: the kind stands for it."""
+
+    def test_text(self, copilot: Prepare, model: Model) -> None:
+        run = copilot("text").run(COPILOT, *ASKED)
+
+        assert run.outcome() == TEXT, run.stderr
+        # Slow to start, it may say its name after `init` is written.
+        assert run.entries[0]["data"]["agent"] in ("Copilot", "acp")
+        assert run.summary["agent_version"]
+        assert run.summary["adapter"]["name"] == "acp"
+        assert PROMPT in model.calls[0].asked
+        assert run.problems() == []
+
+    def test_allowed(self, copilot: Prepare) -> None:
+        bench = copilot("asks")
+        run = bench.run(COPILOT, *ASKED, "--permissions", "allow")
+
+        assert run.outcome() == Outcome(
+            "success", 0, 2, (2001, 201), BOTH, [("execute", "success")]
+        ), run.stderr
+        assert made(bench) == ["made.txt"]
+        assert run.problems() == []
+
+    def test_denied(self, copilot: Prepare) -> None:
+        """It ends the turn then, and calls that a good end."""
+        bench = copilot("asks")
+        run = bench.run(COPILOT, *ASKED)
+
+        assert run.outcome() == Outcome(
+            "success", 0, 1, (1000, 100), BOTH[:1], [("execute", "error")]
+        ), run.stderr
+        assert made(bench) == []
+        assert run.problems() == []
+
+    def test_stopped_in_the_middle_of_a_tool(self, copilot: Prepare) -> None:
+        run = copilot("long_tool").start(COPILOT, *ASKED, "--permissions", "allow")
+        run.wait_for_tool("sleep 60")
+        run.stop(signal.SIGTERM)
+
+        outcome = run.outcome()
+        assert (outcome.status, outcome.code) == ("error", 143)
+        assert outcome.tools == [("execute", "error")]
+        assert b'"cancelled"' in run.stdout
+        assert run.summary["reason"] == "stopped"
+        assert run.problems() == []
+
+    def test_an_api_error(self, copilot: Prepare) -> None:
+        """It is spoken, as if the model had said it, and the end called a good one."""
+        run = copilot("err401").run(COPILOT, *ASKED)
+
+        assert (run.outcome().status, run.outcome().code) == ("error", 1)
+        assert run.outcome().messages == []
+        assert "Authentication failed" in run.entries[-1]["message"]
         assert run.problems() == []

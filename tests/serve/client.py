@@ -170,6 +170,9 @@ class Stream:
     def until_kind(self, kind: str) -> Stream:
         return self.until(lambda: kind in self.kinds)
 
+    def until_count(self, kind: str, count: int) -> Stream:
+        return self.until(lambda: self.kinds.count(kind) == count)
+
     def to_end(self) -> Stream:
         """Read until the server ends the stream."""
         while data := self.response.read1(1 << 16):

@@ -24,6 +24,13 @@ def served() -> Iterator[Served]:
         yield made
 
 
+@pytest.fixture(scope="module")
+def quiet() -> Iterator[Served]:
+    """A session for tests that only read."""
+    with serve(prompt="Hi") as made:
+        yield made
+
+
 def lifecycles(stream: Stream) -> list[str]:
     return [
         frame.data["status"]["lifecycle"]
@@ -32,17 +39,17 @@ def lifecycles(stream: Stream) -> list[str]:
     ]
 
 
-def test_the_first_frame_says_that_it_is_connected(served: Served) -> None:
-    with served.open_list() as stream:
+def test_the_first_frame_says_that_it_is_connected(quiet: Served) -> None:
+    with quiet.open_list() as stream:
         stream.until(lambda: stream.frames)
     assert stream.kinds[0] == "connected"
 
 
-def test_a_session_that_works_is_told_at_once(served: Served) -> None:
-    with served.open_list() as stream:
+def test_a_session_that_works_is_told_at_once(quiet: Served) -> None:
+    with quiet.open_list() as stream:
         stream.until_kind("session_status")
     assert lifecycles(stream) == ["streaming"]
-    assert stream.frames[-1].data["sessionId"] == served.id
+    assert stream.frames[-1].data["sessionId"] == quiet.id
 
 
 def test_a_session_that_waits_is_told_at_once(served: Served) -> None:
@@ -64,36 +71,33 @@ def test_only_changes_of_the_lifecycle_are_told(served: Served) -> None:
 
 def test_a_reader_that_takes_nothing_is_sent_away(served: Served) -> None:
     hub = served.live.hub
-    with served.open_list() as keeps_up, served.open_list() as sleeps:
-        keeps_up.until_kind("session_status")
+    with served.open_list() as stream, served.open_list():
+        stream.until_kind("session_status")
         wait_for(lambda: len(hub.mailboxes) == 2, "two readers")
         one = next(iter(hub.mailboxes))
         served.portal.call(one.put, b"x" * (MAX_WAITING + 1))
         wait_for(lambda: len(hub.mailboxes) == 1, "one reader to be sent away")
-        served.finish()
-        ends = [stream.response for stream in (keeps_up, sleeps)]
-        assert len(ends) == 2
 
 
-def test_the_list_and_one_of_it(served: Served) -> None:
-    _, _, body = get(served.port, "/api/sessions")
+def test_the_list_and_one_of_it(quiet: Served) -> None:
+    _, _, body = get(quiet.port, "/api/sessions")
     [session] = json.loads(body)["sessions"]
     assert SESSION(session)
-    assert session["id"] == served.id
-    _, _, body = get(served.port, served.path)
+    assert session["id"] == quiet.id
+    _, _, body = get(quiet.port, quiet.path)
     assert json.loads(body) == session
 
 
 @pytest.mark.parametrize("path", ["/nowhere", "/api/sessions/x/y", "/api/../etc"])
-def test_unknown_paths_are_errors_in_json(served: Served, path: str) -> None:
-    status, headers, body = get(served.port, path)
+def test_unknown_paths_are_errors_in_json(quiet: Served, path: str) -> None:
+    status, headers, body = get(quiet.port, path)
     assert (status, headers["content-type"]) == (404, "application/json")
     assert set(json.loads(body)) == {"error", "code"}
 
 
-def test_nothing_can_be_posted_to_a_run(served: Served) -> None:
-    for path in (f"{served.path}/messages", f"{served.path}/events", "/api/events"):
-        status, _, body = get(served.port, path, "POST")
+def test_nothing_can_be_posted_to_a_run(quiet: Served) -> None:
+    for path in (f"{quiet.path}/messages", f"{quiet.path}/events", "/api/events"):
+        status, _, body = get(quiet.port, path, "POST")
         assert (status, json.loads(body)["code"]) == (405, "METHOD_NOT_ALLOWED")
 
 
@@ -120,11 +124,9 @@ def test_head_does_not_open_a_stream(served: Served) -> None:
         ({"Host": "localhost:1", "Origin": "http://localhost:2"}, 403),
     ],
 )
-def test_hosts_and_origins(
-    served: Served, headers: dict[str, str], status: int
-) -> None:
-    for path in ("/api/sessions", "/health", f"{served.path}/messages"):
-        assert get(served.port, path, **headers)[0] == status
+def test_hosts_and_origins(quiet: Served, headers: dict[str, str], status: int) -> None:
+    for path in ("/api/sessions", "/health", f"{quiet.path}/messages"):
+        assert get(quiet.port, path, **headers)[0] == status
 
 
 def test_a_key_is_asked_for() -> None:

@@ -135,7 +135,7 @@ def _finished(served: ServedRun) -> bool:
 
 
 def test_lingering_does_not_outlast_the_time_limit(tmp_path: Path) -> None:
-    options = ("--serve-linger", "600", "--timeout", "3")
+    options = ("--serve-linger", "600", "--timeout", "2")
     with ServedRun(tmp_path, "init", "text=Hi", "result", options=options) as served:
         served.end()
     assert served.code == 0

@@ -53,6 +53,7 @@ def test_a_last_line_that_only_lacks_its_line_feed_counts() -> None:
         b"[1]",
         b'{"type":"message","content":"no seq"}',
         b'{"seq":1,"ts":"%s","type":"novel"}' % TS.encode(),
+        b'{"seq":1,"ts":"%s","type":{"a":1}}' % TS.encode(),
         b'{"seq":1,"ts":5,"type":"prompt","content":"x"}',
         b'{"seq":1,"ts":"x","type":"prompt","content":'
         + b"[" * 5000
