@@ -150,6 +150,17 @@ def by_program(command: Sequence[str]) -> Entry | None:
     return None
 
 
+def _speaks_acp(command: Sequence[str], program: str) -> bool:
+    """Is a program started to speak ACP: by its name, a flag, or its first word?
+
+    Not by any word: a prompt may be `acp`.
+    """
+    if program.endswith("-acp") or {"--acp", "--experimental-acp"} & set(command):
+        return True
+    pairs = zip(command, command[1:], strict=False)
+    return any(_plain_name(a) == program and b == "acp" for a, b in pairs)
+
+
 def recogniser(
     chosen: Callable[[str, Adapter], None],
 ) -> Callable[[dict[str, Any]], Adapter | None]:

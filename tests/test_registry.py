@@ -227,3 +227,19 @@ def test_recognising_passes_over_broken_adapters() -> None:
     assert isinstance(found, Third)
     assert chosen == [("third", found)]
     assert recognise({"third": 1}) is not found
+
+
+@pytest.mark.parametrize(
+    ("command", "acp"),
+    [
+        ("toy acp", True),
+        ("npx toy acp --verbose", True),
+        ("/opt/bin/toy --acp", True),
+        ("toy-acp", True),
+        ("toy -p acp", False),
+        ("toy run acp", False),
+    ],
+)
+def test_a_program_started_to_speak_acp(command: str, acp: bool) -> None:
+    words = command.split()
+    assert registry._speaks_acp(words, program_of(words)) is acp
