@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import os
 import sys
+from itertools import pairwise
 
 from agent_wrap.errors import AdapterError
 
@@ -138,9 +139,7 @@ def by_program(command: Sequence[str]) -> Entry | None:
     """Give the adapter that names the command's program, or None."""
     program = program_of(command)
     entries = known()
-    if program.endswith("-acp") or {"acp", "--acp", "--experimental-acp"} & set(
-        command
-    ):
+    if _speaks_acp(command, program):
         return entries.get(ACP)
     fitting = [e for e in entries.values() if program and program in e.programs]
     for entry in fitting:
@@ -157,8 +156,10 @@ def _speaks_acp(command: Sequence[str], program: str) -> bool:
     """
     if program.endswith("-acp") or {"--acp", "--experimental-acp"} & set(command):
         return True
-    pairs = zip(command, command[1:], strict=False)
-    return any(_plain_name(a) == program and b == "acp" for a, b in pairs)
+    return any(
+        _plain_name(word) == program and follower == "acp"
+        for word, follower in pairwise(command)
+    )
 
 
 def recogniser(

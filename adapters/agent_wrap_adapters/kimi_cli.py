@@ -26,7 +26,7 @@ _FAILED = "<system>ERROR: "
 class KimiCli(Adapter):
     """Reads chat messages; errors are lines of plain text."""
 
-    programs = frozenset({"kimi-cli"})
+    programs = frozenset({"kimi", "kimi-cli"})
     versions_checked = ("1.50.0",)
     tools_late = True
     promises_final_event = False
@@ -65,6 +65,11 @@ class KimiCli(Adapter):
             return text_of(event).startswith("<system>")
         parts = get_dicts(event, "content")
         return event.get("role") == "assistant" and any("think" in p for p in parts)
+
+    @classmethod
+    def adapts(cls, command: Sequence[str]) -> bool:
+        """Tell this `kimi` from its successor, which has no `--print`."""
+        return "--print" in command
 
     @classmethod
     def prepare(cls, command: Sequence[str], prompt: str | None) -> Prepared:

@@ -93,6 +93,11 @@ class KimiCode(Adapter):
         return told and event.get("role") == "meta"
 
     @classmethod
+    def adapts(cls, command: Sequence[str]) -> bool:
+        """Tell this `kimi` from its predecessor, which needs `--print`."""
+        return "--print" not in command
+
+    @classmethod
     def prepare(cls, command: Sequence[str], prompt: str | None) -> Prepared:
         """Ask for JSON lines where there is a prompt; it can only be an argument."""
         words = list(command)
