@@ -77,6 +77,10 @@ def main(argv: Sequence[str] | None = None, *, mask: set[int] | None = None) -> 
     except BrokenPipeError:  # `agent-wrap adapters | head`: nobody reads on
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         return SIGPIPE_EXIT
+    except OSError as error:  # our own stdout: a full disk
+        _complain(f"cannot write: {error.strerror}")
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        return AgentWrapError.exit_code
     except KeyboardInterrupt:
         return SIGINT_EXIT
 
@@ -109,8 +113,11 @@ def _dispatch(words: list[str], started: float, mask: set[int] | None) -> int:
     from agent_wrap.launch import launch
     from agent_wrap.settings import read
 
+    mask = blocked if mask is None else mask
+    process.set_mask(mask)  # a prompt from a terminal or a pipe may take for ever
     settings = read(words, os.environ)
-    return launch(settings, started, blocked if mask is None else mask)
+    process.block_signals()
+    return launch(settings, started, mask)
 
 
 def usage() -> str:

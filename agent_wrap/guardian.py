@@ -20,6 +20,9 @@ else:
     import _signal as signal
 
 
+FAILED = 125
+
+
 def guard(
     supervise: Callable[[int], int],
     rescue: Callable[[int, dict[int, str]], int | None],
@@ -32,10 +35,14 @@ def guard(
     exit code.
     """
     process.become_subreaper()
-    control, ours = os.pipe()
-    pid = os.fork()
+    try:
+        control, ours = os.pipe()
+        pid = os.fork()
+    except OSError as error:  # no process, no descriptor left for us
+        _complain(error)
+        return rescue(FAILED << 8, {}) or FAILED
     if pid == 0:
-        code = 125
+        code = FAILED
         try:
             os.close(ours)
             process.become_subreaper()

@@ -41,6 +41,8 @@ def find_identity(text: str) -> Identity:
             found.pw_name,
             found.pw_dir,
         )
+    except OverflowError:
+        raise UsageError(f"--user: no user has the number {user}") from None
     except KeyError:
         if not user.isdigit():
             raise UsageError(f"--user: no such user: {user!r}") from None

@@ -26,6 +26,8 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 def one_object(line: bytes) -> dict[str, Any] | None:
     """Give a line's object when it is just that, in proper JSON: nearly always so."""
+    if b"{" not in line:
+        return None
     try:
         value = orjson.loads(line)
     except ValueError:
@@ -41,10 +43,12 @@ def objects(line: bytes) -> list[dict[str, Any]] | None:
     byte-order marks and terminal escapes, and noise before the first `{` when all
     that follows it is whole objects.
     """
+    if b"{" not in line:
+        return None
     try:
         value = orjson.loads(line)
     except ValueError:
-        return _tolerant(line) if b"{" in line else None
+        return _tolerant(line)
     if type(value) is dict:
         return [value]
     if isinstance(value, list) and value and all(type(v) is dict for v in value):

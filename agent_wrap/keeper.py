@@ -18,7 +18,6 @@ AHEAD = 1 << 20
 RESERVE = 1 << 16
 RESERVE_A_TOOL = 512
 NO_LIMIT = 1 << 62
-_KEEP_SIZE = 1
 _UNSUPPORTED = (errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL)
 _RESERVE_FILE = ".reserve"
 
@@ -35,7 +34,7 @@ class Keeper:
         self.notes: list[str] = []
         self._archive = archive
         self._file = archive.dialog
-        self._allocated = 0
+        self._allocated = self._file.allocated
         self._fallback = False
         limit = resource.getrlimit(resource.RLIMIT_FSIZE)[0]
         self._limit = NO_LIMIT if limit == resource.RLIM_INFINITY else limit
@@ -110,7 +109,7 @@ class Keeper:
             self._file.error = OSError(errno.EFBIG, os.strerror(errno.EFBIG))
             return False
         for size in (min(wanted + AHEAD, self._limit), wanted):
-            number = _fallocate(self._file.fd, size)
+            number = self._file.allocate(size)
             if number in _UNSUPPORTED:
                 return self._make_reserve_file()
             if not number:
@@ -135,18 +134,3 @@ class Keeper:
         if self._copy is not None:
             self._copy.close()
             self._copy = None
-
-
-def _fallocate(fd: int, size: int) -> int:
-    """Allocate a file's first `size` bytes and keep its size; give the errno or 0.
-
-    `os.posix_fallocate` would make the file longer, with NULs that readers see.
-    """
-    import ctypes
-
-    try:
-        call = ctypes.CDLL(None, use_errno=True).fallocate
-    except (OSError, AttributeError):
-        return errno.ENOSYS
-    call.argtypes = (ctypes.c_int, ctypes.c_int, ctypes.c_int64, ctypes.c_int64)
-    return 0 if call(fd, _KEEP_SIZE, 0, size) == 0 else ctypes.get_errno()

@@ -11,6 +11,7 @@ import time
 from agent_wrap import registry
 from agent_wrap.identity import Identity, find_identity
 from agent_wrap.settings import Settings, run_directory
+from agent_wrap.writer import PROMPT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from agent_wrap.redact import Redactor
     from agent_wrap.writer import Archive
 
-PROMPT_FILE = "prompt.txt"
 SIDE_FILES = ".agent-wrap-side"
 
 
@@ -122,8 +122,8 @@ def deliver_prompt(plan: Plan, archive: Archive) -> None:
     if via in ("auto", "argv") and _has(plan, "{prompt}"):
         plan.command = [word.replace("{prompt}", prompt) for word in plan.command]
     elif via in ("auto", "file") and _has(plan, "{prompt_file}"):
-        path = os.path.join(os.path.abspath(archive.path), PROMPT_FILE)
-        error = archive.write_file(PROMPT_FILE, prompt.encode("utf-8", "replace"))
+        path = os.path.join(os.path.abspath(archive.path), PROMPT)
+        error = archive.write_file(PROMPT, prompt.encode("utf-8", "replace"))
         plan.prompt_in_file = error is None
         if error is not None:
             plan.notes.append(f"the prompt's file could not be written: {error}")
@@ -165,10 +165,10 @@ def give_side_folder(plan: Plan, archive: Archive) -> None:
 def clean_prompt_file(plan: Plan, archive: Archive, redactor: Redactor) -> None:
     """Take the secrets out of the prompt's file, once the agent needs it no more."""
     if plan.prompt_in_file:
-        prompt = archive.read_file(PROMPT_FILE)
+        prompt = archive.read_file(PROMPT)
         clean = redactor.replace(prompt)
-        if clean != prompt and archive.write_file(PROMPT_FILE, clean) is not None:
-            archive.remove(PROMPT_FILE)
+        if clean != prompt and archive.write_file(PROMPT, clean) is not None:
+            archive.remove(PROMPT)
 
 
 def _has(plan: Plan, mark: str) -> bool:

@@ -37,14 +37,20 @@ PASSED_ON = frozenset({signal.SIGUSR1, signal.SIGUSR2})
 HANDLED = frozenset(
     number
     for number in STOP_SIGNALS | PASSED_ON | {signal.SIGCHLD}
-    if number == signal.SIGCHLD or signal.getsignal(number) != signal.SIG_IGN
+    if number in (signal.SIGCHLD, signal.SIGTERM)  # what nobody may take from us
+    or signal.getsignal(number) != signal.SIG_IGN
 )
 
 PIPE_SIZE = 1 << 20
 """Some agents cut large output at the pipe's size when they exit (measured)."""
 
 _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
-_IGNORED_BY_PYTHON = (signal.SIGPIPE, getattr(signal, "SIGXFSZ", signal.SIGPIPE))
+_RESET = (
+    # Ignored by Python, or by a caller that would make the agent unstoppable.
+    signal.SIGPIPE,
+    getattr(signal, "SIGXFSZ", signal.SIGPIPE),
+    signal.SIGTERM,
+)
 _OOM_SCORE = b"500"
 _AT_ONCE = 500
 """Processes that are signalled at once: each takes a descriptor for a moment."""
@@ -168,8 +174,8 @@ def _become_agent(
     os.setsid()
     for number, fd in enumerate(files):
         os.dup2(fd, number)
-    for ignored in _IGNORED_BY_PYTHON:
-        signal.signal(ignored, signal.SIG_DFL)
+    for number in _RESET:
+        signal.signal(number, signal.SIG_DFL)
     set_mask(mask)
     _volunteer_for_oom()
     if identity is not None:

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from agent_wrap.adapter import Adapter
-from agent_wrap.events import Event, Unknown, Unparsed
+from agent_wrap.events import Event, Retracted, TurnStarted, Unknown, Unparsed
 from agent_wrap.jsonvalue import objects, one_object
 from agent_wrap.lines import LineDecoder, LongLine
 
@@ -62,6 +62,7 @@ class Reader:
         self._detection = detection if adapter is None else None
         self._held: list[bytes | LongLine] = []
         self._held_bytes = 0
+        self._mistaken: set[str] = set()
         self._decoder = LineDecoder(max_line_bytes)
         self._counts = [0, 0, 0, 0]
         self._worst = _MAPPED
@@ -94,7 +95,7 @@ class Reader:
             return
         if self._detection is not None and self.adapter is None:
             self.adapter = self._detection.fallback()
-            yield from self._release()
+            yield from self._remember_turns(self._release())
 
     def answer(self, interaction_id: str, resolution: str) -> Iterator[Event]:
         """Give what the adapter makes of a decision on something the agent asked."""
@@ -109,7 +110,7 @@ class Reader:
     def pause(self) -> Iterator[Event]:
         """Give what the adapter holds only for a nicer grouping."""
         if self.adapter is not None:
-            yield from self._guarded(self.adapter.pause)
+            yield from self._remember_turns(self._guarded(self.adapter.pause))
 
     def close(self) -> Iterator[Event]:
         """End of the stream: the last line, and what the adapter held back."""
@@ -139,6 +140,9 @@ class Reader:
         """
         feed, counts, text = adapter.feed, self._counts, adapter.reads == "text"
         for line in lines:
+            if not line and not text:
+                counts[_IGNORED] += 1
+                continue
             event = None if text or type(line) is not bytes else one_object(line)
             if event is None:
                 yield from self._line(line, adapter)
@@ -169,20 +173,28 @@ class Reader:
         adapter = next(filter(None, map(detection.recognise, found)), None)
         if adapter is not None:
             self._detection = None
-            if self.adapter is not None:
+            if self.adapter is not None:  # what it took for an answer was noise
                 yield from self._guarded(self.adapter.close)
+                yield Retracted(tuple(self._mistaken))
             self.adapter = adapter
             yield from self._guarded(adapter.start)
             yield from self._release()
             yield from self._line(line, adapter)
         elif self.adapter is not None:
-            yield from self._line(line, self.adapter)
+            yield from self._remember_turns(self._line(line, self.adapter))
         else:
             self._held.append(line)
             self._held_bytes += len(line) if isinstance(line, bytes) else 0
             held_enough = self._held_bytes >= Detection.BYTES
             if held_enough or len(self._held) >= Detection.LINES:
                 yield from self.settle()
+
+    def _remember_turns(self, events: Iterable[Event]) -> Iterator[Event]:
+        """Remember the turns of an adapter that may turn out to be the wrong one."""
+        for event in events:
+            if isinstance(event, TurnStarted):
+                self._mistaken.add(event.id)
+            yield event
 
     def _release(self) -> Iterator[Event]:
         held, self._held = self._held, []
@@ -194,7 +206,10 @@ class Reader:
         self._worst = _MAPPED
         if isinstance(line, LongLine):
             self._worst = _UNPARSABLE
-            yield Unparsed(line.head, f"a line of {line.length} bytes: over the limit")
+            reason = f"a line of {line.length} bytes is over the limit, and skipped"
+            if len(self.failures) < _FAILURES:
+                self.failures.append(reason)
+            yield Unparsed(line.head, reason)
         elif adapter.reads == "text":
             yield from self._text(line, adapter, _IGNORED)
         elif (found := objects(line)) is not None:

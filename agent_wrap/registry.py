@@ -85,7 +85,7 @@ def load_class(name: str, target: str) -> type[Adapter]:
     module_name, _, class_name = target.partition(":")
     try:
         found = getattr(import_module(module_name), class_name)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         reason = f"cannot be loaded from {target}: {type(error).__name__}: {error}"
         raise AdapterError(name, reason) from error
     if not callable(getattr(found, "feed", None)):

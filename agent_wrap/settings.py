@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from typing import Any
 
 
+MOST_PROMPT = 64 * 1024 * 1024
+
+
 class Settings:
     """Everything one run was asked to do. Frozen; the defaults stand here.
 
@@ -138,12 +141,14 @@ def read_prompt(path: str) -> str:
     """
     try:
         with open(0 if path == "-" else path, "rb", closefd=path != "-") as file:
-            data = file.read()
+            data = file.read(MOST_PROMPT + 1)
     except OSError as error:
         raise UsageError(
             f"--prompt-file {path}: {error.strerror or error}",
             "Give a file that can be read, or - for standard input",
         ) from None
+    if len(data) > MOST_PROMPT:
+        raise UsageError(f"--prompt-file {path}: more than {MOST_PROMPT} bytes")
     return data.decode("utf-8", "replace").removeprefix("\ufeff")
 
 
@@ -227,7 +232,7 @@ def _from_file(path: str) -> dict[str, Any]:
             table = tomllib.load(file)
     except OSError as error:
         raise UsageError(f"--config {path}: {error.strerror or error}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise UsageError(f"--config {path}: not TOML: {error}") from None
     values: dict[str, Any] = {}
     for key, value in table.items():

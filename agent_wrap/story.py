@@ -26,8 +26,9 @@ TOLD_BY = frozenset({Notice, RunFinished, SessionStarted, SubagentUpdated, TurnS
 class Story:
     """The agent's own account.
 
-    `final` is the last final event, taken back when the agent wakes up after it (a
-    background task ended, the next message of a two-way session came).
+    `final` is the last final event, taken back when the model answers again after it
+    (a background task ended, the next message of a two-way session came). That the
+    agent only woke up takes nothing back: it may have nothing to say.
     """
 
     def __init__(self) -> None:
@@ -43,7 +44,6 @@ class Story:
         elif isinstance(event, TurnStarted):
             self.final = None
         elif isinstance(event, SessionStarted):
-            self.final = None
             self.learn(event)
         elif isinstance(event, SubagentUpdated):
             if event.status == "running":

@@ -16,7 +16,8 @@ from anyio.abc import TaskGroup
 
 from agent_wrap.echo import Echo
 
-CHUNK = 256 * 1024
+CHUNK = 64 * 1024
+"""Little enough that a flood of short lines holds up no clock and no signal."""
 
 
 class Streams:

@@ -43,6 +43,7 @@ TICK = 0.25
 INIT_BY = 0.8
 QUIET = 0.5
 SAMPLE_EVERY = 1.0
+SAME = 0.1
 EVENTS_PATIENCE = 60.0
 """Our own Python caller reads events all the time: only a blocked one is this late."""
 
@@ -82,6 +83,7 @@ class Supervisor:
         self._ending: Ending | None = None
         self._final: RunFinished | None = None
         self._ladder: Ladder | None = None
+        self._last_signal = (0, 0.0)
         self._talk: Talk | None = None
         self._outcome: Outcome | None = None
         self._live: Live | None = None
@@ -111,11 +113,10 @@ class Supervisor:
             tasks.cancel_scope.cancel()
 
     async def _run_agent(self, tasks: TaskGroup) -> None:
+        await self._ask_daemon()  # first: what the agent says cannot wait for it
         if self._agent is not None:
-            tasks.start_soon(self._ask_daemon)
             await self._watch(self._agent, Streams(tasks, _lost_echo), tasks)
         elif self._failure is not None:
-            await self._ask_daemon()
             error = self._failure
             self._end(Cause.SPAWN_FAILED, detail=str(error), spawn_code=error.exit_code)
 
@@ -245,6 +246,11 @@ class Supervisor:
                 return
 
     def _signalled(self, number: int) -> None:
+        now = time.monotonic()
+        same = number == self._last_signal[0] and now - self._last_signal[1] < SAME
+        self._last_signal = (number, now)
+        if same:  # one signal to our group reaches both of our processes
+            return
         if number in process.PASSED_ON:
             if self._agent is not None and self._status is None:
                 self._agent.signal_group(number)
@@ -256,10 +262,13 @@ class Supervisor:
             self._live.stop()
 
     async def _reap_children(self) -> None:
-        with anyio.open_signal_receiver(signal.SIGCHLD) as received:
-            signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGCHLD})
+        ours = (signal.SIGCHLD, signal.SIGTERM)
+        with anyio.open_signal_receiver(*ours) as received:
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, ours)
             self._reap()
-            async for _ in received:
+            async for number in received:
+                if number == signal.SIGTERM:  # `kill $PPID`, by the agent itself
+                    self._signalled(number)
                 self._reap()
 
     def _reap(self) -> None:
@@ -399,7 +408,8 @@ class Supervisor:
             ending,
             code=code,
             signal=number,
-            final=story.final if exited else self._final,
+            # A process that is gone wakes up no more, whatever others print.
+            final=self._final or (story.final if exited else None),
             promised=adapter is not None and adapter.promises_final_event,
             out_of_memory=number == signal.SIGKILL and self.memory.kills > 0,
             notice=self.recorder.last_said,

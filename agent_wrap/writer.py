@@ -14,12 +14,17 @@ import time
 
 from agent_wrap.errors import ArchiveError
 
-DIALOG, STDOUT, STDERR, SUMMARY = (
+DIALOG, STDOUT, STDERR, SUMMARY, PROMPT = (
     "dialog.jsonl",
     "stdout.log",
     "stderr.log",
     "summary.json",
+    "prompt.txt",
 )
+FIRST_ROOM = 1 << 20
+"""Room that the dialog has before anything is written."""
+
+_KEEP_SIZE = 1
 _APPEND = os.O_RDWR | os.O_APPEND | os.O_NOFOLLOW
 _FRESH = _APPEND | os.O_CREAT | os.O_EXCL
 _REUSED = _APPEND | os.O_TRUNC
@@ -31,6 +36,7 @@ class LogFile:
     def __init__(self, fd: int) -> None:
         self.fd = fd
         self.size = 0
+        self.allocated = 0
         self.error: OSError | None = None
 
     def append(self, record: bytes) -> bool:
@@ -54,6 +60,23 @@ class LogFile:
     def read_whole(self) -> bytes:
         """Give what is in the file, whoever wrote it. Raises OSError."""
         return os.pread(self.fd, os.fstat(self.fd).st_size, 0)
+
+    def allocate(self, size: int) -> int:
+        """Allocate the first `size` bytes and keep the size; give the errno, or 0.
+
+        `os.posix_fallocate` would make the file longer, with NULs that readers see.
+        """
+        import ctypes
+
+        try:
+            call = ctypes.CDLL(None, use_errno=True).fallocate
+        except (OSError, AttributeError):
+            return errno.ENOSYS
+        call.argtypes = (ctypes.c_int, ctypes.c_int, ctypes.c_int64, ctypes.c_int64)
+        if call(self.fd, _KEEP_SIZE, 0, size) != 0:
+            return ctypes.get_errno()
+        self.allocated = size
+        return 0
 
     def sync(self) -> None:
         """Ask the system to put what was written on the disk."""
@@ -105,8 +128,9 @@ class Archive:
             for name in (DIALOG,) if dialog_only else (DIALOG, STDOUT, STDERR):
                 at = os.path.join(path, name)
                 files[name] = LogFile(_fresh(name, at, folder))
-            if not dialog_only:
-                _remove(SUMMARY, folder)
+            for name in () if dialog_only else (SUMMARY, PROMPT):
+                at = os.path.join(path, name)
+                _remove(name, folder)
         except OSError as error:
             if folder >= 0:
                 os.close(folder)
@@ -118,6 +142,8 @@ class Archive:
         archive = cls(path, folder, files)
         if not dialog_only:
             archive._open_copy()
+            # Before the agent runs: it may be the one that fills the disk.
+            archive.dialog.allocate(FIRST_ROOM)
         return archive
 
     def keep_to_ourselves(self) -> None:

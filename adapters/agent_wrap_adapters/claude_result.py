@@ -25,12 +25,16 @@ class Results:
 
     def __init__(self) -> None:
         self.said = ""
+        self._last: dict[str, Any] = {}
         self._turns = 0
         self._deltas: Usage | None = None
         self._usage = Usage(scope="total")
 
     def read(self, event: dict[str, Any]) -> Iterator[Event]:
         """Read one result. `is_error` stands above a subtype of `success`."""
+        if event == self._last:  # printed twice
+            return
+        self._last = event
         subtype = get_text(event, "subtype")
         ok = subtype == "success" and not event.get("is_error")
         message = "" if ok else failure(event, self.said)
@@ -70,7 +74,10 @@ def failure(event: dict[str, Any], said: str) -> str:
     useful = [text for text in texts if not text.startswith(_DIAGNOSTIC)]
     subtype, reason = get_text(event, "subtype"), get_text(event, "terminal_reason")
     fallback = ": ".join(dict.fromkeys(filter(None, (subtype, reason))))
-    text = (useful or [""])[0] or get_text(event, "result") or said or fallback
+    result = get_text(event, "result")
+    if result and subtype.startswith("error"):  # a limit, and the last words before
+        result = f"{fallback}: {result}"
+    text = (useful or [""])[0] or result or said or fallback
     status = get_count(event, "api_error_status")
     if status and str(status) not in text:
         return f"{text} (API status {status})"
