@@ -21,8 +21,8 @@ DIALOG, STDOUT, STDERR, SUMMARY, PROMPT = (
     "summary.json",
     "prompt.txt",
 )
-FIRST_ROOM = 1 << 20
-"""Room that the dialog has before anything is written."""
+FIRST_ROOM = (1 << 20, 1 << 17)
+"""Room that the dialog has before anything is written; less on a small disk."""
 
 _KEEP_SIZE = 1
 _APPEND = os.O_RDWR | os.O_APPEND | os.O_NOFOLLOW
@@ -143,7 +143,9 @@ class Archive:
         if not dialog_only:
             archive._open_copy()
             # Before the agent runs: it may be the one that fills the disk.
-            archive.dialog.allocate(FIRST_ROOM)
+            for size in FIRST_ROOM:
+                if archive.dialog.allocate(size) != errno.ENOSPC:
+                    break
         return archive
 
     def keep_to_ourselves(self) -> None:

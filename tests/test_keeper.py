@@ -15,7 +15,7 @@ import pytest
 from agent_wrap import keeper as keeper_module
 from agent_wrap.keeper import RESERVE, Keeper
 from agent_wrap.validate import check
-from agent_wrap.writer import DIALOG, STDERR, STDOUT, SUMMARY, Archive
+from agent_wrap.writer import DIALOG, STDERR, STDOUT, SUMMARY, Archive, LogFile
 
 from .harness import Run, child
 
@@ -64,7 +64,7 @@ def test_a_disk_that_gives_no_more_room(
     """Ordinary lines stop, however short; the end is written out of the reserve."""
     keeper = Keeper(archive)
     assert keeper.append(LINE, 0)
-    monkeypatch.setattr(keeper_module, "_fallocate", lambda fd, size: errno.ENOSPC)
+    monkeypatch.setattr(LogFile, "allocate", lambda file, size: errno.ENOSPC)
     large = b"x" * (keeper_module.AHEAD + RESERVE)
     assert not keeper.append(large, 0)
     assert not keeper.append(LINE, 0)
@@ -80,11 +80,12 @@ def test_open_tools_take_part_of_the_reserve(
 ) -> None:
     asked: list[int] = []
 
-    def remember(fd: int, size: int) -> int:
+    def remember(file: LogFile, size: int) -> int:
         asked.append(size)
         return errno.ENOSPC
 
-    monkeypatch.setattr(keeper_module, "_fallocate", remember)
+    archive.dialog.allocated = 0
+    monkeypatch.setattr(LogFile, "allocate", remember)
     Keeper(archive).append(LINE, 0)
     Keeper(archive).append(LINE, 1000)
     few, many = asked[1], asked[3]
@@ -96,7 +97,8 @@ def test_a_file_system_that_cannot_allocate_ahead(
     archive: Archive, monkeypatch: pytest.MonkeyPatch, number: int
 ) -> None:
     """Then a second file holds the room, and goes before the end is written."""
-    monkeypatch.setattr(keeper_module, "_fallocate", lambda fd, size: number)
+    archive.dialog.allocated = 0
+    monkeypatch.setattr(LogFile, "allocate", lambda file, size: number)
     keeper = Keeper(archive)
     assert keeper.append(LINE, 0)
     assert keeper.append(LINE, 0)
@@ -339,6 +341,22 @@ def fill(place: Path) -> None:
                     file.write(b"\0" * size)
             except OSError:
                 continue
+
+
+def test_a_disk_that_is_full_before_the_first_entry(
+    small_disk: Path, tmp_path: Path
+) -> None:
+    """The room is there before the agent is, which may be what fills the disk."""
+    archive = small_disk / "archive"
+    command = [
+        "sh",
+        "-c",
+        f"cat /dev/zero > {small_disk}/ballast 2>/dev/null; echo end",
+    ]
+    with Run(tmp_path, command, "--adapter", "plain", archive=archive) as started:
+        started.wait()
+        assert started.types[0] == "init"
+        assert started.types[-1] == "complete"
 
 
 @pytest.mark.parametrize("how", ["by the agent's output", "by somebody else"])

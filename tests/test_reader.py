@@ -158,7 +158,9 @@ def test_events_come_as_early_as_their_line_has_ended() -> None:
 def test_a_long_line_is_told_by_its_head() -> None:
     reader = Reader(Toy(), max_line_bytes=10)
     (event,) = reader.feed(b"x" * 50 + b"\n")
-    assert event == Unparsed(b"x" * 10, "a line of 50 bytes: over the limit")
+    assert event == Unparsed(
+        b"x" * 10, "a line of 50 bytes is over the limit, and skipped"
+    )
 
 
 def test_unknown_types_are_counted_by_name_up_to_a_bound() -> None:

@@ -32,10 +32,10 @@ def story(*events: Event) -> Story:
         ([], None),
         ([FIRST], FIRST),
         ([FIRST, SECOND], SECOND),
-        # Late entries do not take the end back, a new answer or session does.
+        # Late entries do not take the end back, nor does waking up; a new answer does.
         ([FIRST, Message("late"), ToolStarted("t", "x"), Notice("n")], FIRST),
         ([FIRST, TurnStarted("2")], None),
-        ([FIRST, SessionStarted()], None),
+        ([FIRST, SessionStarted()], FIRST),
         ([FIRST, TurnStarted("2"), SECOND], SECOND),
     ],
 )

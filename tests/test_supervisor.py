@@ -18,6 +18,9 @@ CLAUDE = ("--adapter", "claude-code")
 GOOD = ("init", "text=Hi", "result")
 
 
+LIMITS = ("--timeout", "1", "--kill-grace", "0.2", "--echo", "none")
+
+
 def outcome(done: Run) -> tuple[str, int | None, str]:
     return done.complete["status"], done.code, done.summary["reason"]
 
@@ -249,6 +252,34 @@ def test_a_flood_does_not_hold_up_the_clock(tmp_path: Path) -> None:
     assert done.seconds < 3
 
 
+def test_a_flood_of_short_lines_does_not_hold_up_the_clock(tmp_path: Path) -> None:
+    """Each line costs far more than its bytes: what is read at once must be little."""
+    done = run_all(
+        tmp_path,
+        {
+            line: (scripted("init", *["many=" + line] * 20, HANG), (*CLAUDE, *LIMITS))
+            for line in ("", "x", "{}")
+        },
+    )
+    for line, each in done.items():
+        assert (line, *outcome(each)) == (line, "timeout", 124, "timeout")
+        assert each.seconds < 6, line
+
+
+def test_waking_up_is_no_reason_to_live_on(tmp_path: Path) -> None:
+    done = run(
+        tmp_path, scripted(*GOOD, "init", HANG), *CLAUDE, "--result-grace", "0.3"
+    )
+    assert outcome(done) == ("success", 0, "completed")
+    assert done.seconds < 3
+
+
+def test_a_skipped_line_is_told(tmp_path: Path) -> None:
+    long = "text=" + "x" * 3000
+    done = run(tmp_path, scripted("init", long), *CLAUDE, "--max-line-bytes", "2000")
+    assert any("over the limit" in note for note in done.summary["notes"])
+
+
 # Stop signals
 
 
@@ -343,6 +374,25 @@ def test_a_signal_that_the_caller_ignores(tmp_path: Path) -> None:
         (started.folder / "go").touch()
         started.end()
     assert outcome(started) == ("success", 0, "completed")
+
+
+def test_a_caller_that_ignores_sigterm_can_stop_the_run(tmp_path: Path) -> None:
+    def prepare() -> None:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+
+    with Run(
+        tmp_path, scripted("init", "text=Hi", HANG), *CLAUDE, prepare=prepare
+    ) as r:
+        r.until_message("Hi")
+        r.process.send_signal(signal.SIGTERM)
+        r.end()
+    assert outcome(r) == ("error", 143, "stopped")
+    assert r.seconds < 4
+
+
+def test_an_agent_that_kills_its_parent_stops_the_run(tmp_path: Path) -> None:
+    done = run(tmp_path, scripted("init", "text=Hi", "parent=SIGTERM", HANG), *CLAUDE)
+    assert outcome(done) == ("error", 143, "stopped")
 
 
 # The record while the run lasts

@@ -75,8 +75,8 @@ def failure(event: dict[str, Any], said: str) -> str:
     subtype, reason = get_text(event, "subtype"), get_text(event, "terminal_reason")
     fallback = ": ".join(dict.fromkeys(filter(None, (subtype, reason))))
     result = get_text(event, "result")
-    if result and subtype.startswith("error"):  # a limit, and the last words before
-        result = f"{fallback}: {result}"
+    if result and subtype.startswith("error_max"):  # the last words before a limit
+        result = f"{subtype}: {result}"
     text = (useful or [""])[0] or result or said or fallback
     status = get_count(event, "api_error_status")
     if status and str(status) not in text:

@@ -213,10 +213,16 @@ class TestEnd:
         [
             ({"errors": ["Reached maximum number of turns (3)"]}, "Reached maximum"),
             ({"errors": []}, "error_max_turns: max_turns"),
-            ({"errors": [""], "result": "why"}, "why"),
+            ({"errors": [""], "result": "why"}, "error_max_turns: why"),
             ({"errors": ["[ede_diagnostic] x"]}, "error_max_turns: max_turns"),
-            ({"result": "no key", "api_error_status": 401}, "no key (API status 401)"),
-            ({"result": "status 401", "api_error_status": 401}, "status 401"),
+            (
+                {"result": "no key", "api_error_status": 401},
+                "error_max_turns: no key (API status 401)",
+            ),
+            (
+                {"result": "status 401", "api_error_status": 401},
+                "error_max_turns: status 401",
+            ),
             ({"errors": "not a list"}, "error_max_turns: max_turns"),
         ],
     )

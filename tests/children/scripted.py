@@ -3,6 +3,7 @@
 init  text=TEXT  tool=ID  done=ID  failed=ID  result  error=TEXT
 event=JSON  raw=TEXT (escapes, no line feed)  err=TEXT (to stderr)
 sleep=S  touch=FILE  until=FILE  tick=S (keep-alives)  respond=FILE (copy to text)
+many=LINE (200,000 times)  parent=SIGNAL
 ignore=SIGNAL  close=FD  exit=N  kill=SIGNAL  flush=TEXT (said upon SIGTERM)
 """
 
@@ -27,6 +28,12 @@ def line(event: dict[str, Any]) -> None:
 
 class Player:
     """Plays one step after the other."""
+
+    def do_many(self, value: str) -> None:
+        write((value + "\n").encode() * 200_000)
+
+    def do_parent(self, value: str) -> None:
+        os.kill(os.getppid(), getattr(signal, value))
 
     def __init__(self) -> None:
         self.messages = 0
