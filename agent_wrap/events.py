@@ -15,7 +15,7 @@ TaskStatus = Literal["running", "completed", "failed", "stopped"]
 
 @dataclass(frozen=True, slots=True)
 class SessionStarted:
-    """The agent began, or woke up again. Empty fields are unknown."""
+    """The agent began, or woke up (see `RunResumed`). Empty fields are unknown."""
 
     session_id: str = ""
     model: str = ""
@@ -259,6 +259,11 @@ class RunFinished:
     turns: int | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class RunResumed:
+    """The agent works on after its own end: what it said of its end no longer holds."""
+
+
 Event: TypeAlias = (
     SessionStarted
     | Prompt
@@ -285,6 +290,7 @@ Event: TypeAlias = (
     | Unknown
     | Send
     | RunFinished
+    | RunResumed
 )
 
 PROGRESS: tuple[type[Event], ...] = (

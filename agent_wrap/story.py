@@ -10,6 +10,7 @@ from agent_wrap.events import (
     Event,
     Notice,
     RunFinished,
+    RunResumed,
     SessionStarted,
     SubagentUpdated,
     TurnStarted,
@@ -19,7 +20,9 @@ NOTICES = 100
 """The last notices are kept; the raw stream has them all."""
 
 
-TOLD_BY = frozenset({Notice, RunFinished, SessionStarted, SubagentUpdated, TurnStarted})
+TOLD_BY = frozenset(
+    {Notice, RunFinished, RunResumed, SessionStarted, SubagentUpdated, TurnStarted}
+)
 """The events that a story is made of; all others say nothing to it."""
 
 
@@ -27,8 +30,9 @@ class Story:
     """The agent's own account.
 
     `final` is the last final event, taken back when the model answers again after it
-    (a background task ended, the next message of a two-way session came). That the
-    agent only woke up takes nothing back: it may have nothing to say.
+    (a background task ended, the next message of a two-way session came), or the agent
+    says that it works on. A session that starts again takes nothing back: the agent may
+    have nothing to say.
     """
 
     def __init__(self) -> None:
@@ -41,7 +45,7 @@ class Story:
         """Take one event into the story."""
         if isinstance(event, RunFinished):
             self.final = event
-        elif isinstance(event, TurnStarted):
+        elif isinstance(event, TurnStarted | RunResumed):
             self.final = None
         elif isinstance(event, SessionStarted):
             self.learn(event)

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import signal
+
 import pytest
 from hypothesis import HealthCheck, settings
+
+# Who starts the tests by `nohup` has it ignored, and so would all that they start.
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 # A loaded machine is no reason to fail: no test of ours is about its own speed.
 settings.register_profile(

@@ -29,6 +29,7 @@ EXAMPLES: list[Event] = [
     events.Usage(),
     events.Retracted(("m1", "m2")),
     events.Retracted(()),
+    events.RunResumed(),
     events.TodoUpdated((events.TodoItem("a", "completed", "1"), events.TodoItem("b"))),
     events.SubagentUpdated("b1", "completed", "d", 3, "s"),
     events.HookUpdated("h1", "failed", "n", "out", "err", 2),

@@ -9,6 +9,7 @@ from agent_wrap.events import (
     Message,
     Notice,
     RunFinished,
+    RunResumed,
     SessionStarted,
     SubagentUpdated,
     ToolStarted,
@@ -36,6 +37,7 @@ def story(*events: Event) -> Story:
         ([FIRST, Message("late"), ToolStarted("t", "x"), Notice("n")], FIRST),
         ([FIRST, TurnStarted("2")], None),
         ([FIRST, SessionStarted()], FIRST),
+        ([FIRST, RunResumed()], None),
         ([FIRST, TurnStarted("2"), SECOND], SECOND),
     ],
 )

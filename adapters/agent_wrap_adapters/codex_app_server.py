@@ -9,6 +9,7 @@ from agent_wrap.events import (
     Event,
     Notice,
     RunFinished,
+    RunResumed,
     SessionStarted,
     TextDelta,
     ThinkingDelta,
@@ -93,7 +94,7 @@ class AppServerStream:
     def _turn(self, method: str, params: dict[str, Any]) -> Iterator[Event]:
         if method == "turn/started":
             if self._finished:
-                yield SessionStarted()
+                yield RunResumed()
             self._finished = False
             self.client.turn = get_text(get_dict(params, "turn"), "id")
         elif method == "turn/completed":

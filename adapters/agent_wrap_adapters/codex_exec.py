@@ -9,6 +9,7 @@ from agent_wrap.events import (
     Event,
     Notice,
     RunFinished,
+    RunResumed,
     SessionStarted,
     Unknown,
     Usage,
@@ -37,7 +38,7 @@ class ExecStream:
             yield SessionStarted(session_id=get_text(event, "thread_id"))
         elif kind == "turn.started":
             if self._finished:
-                yield SessionStarted()
+                yield RunResumed()
             self._finished = False
         elif kind == "turn.completed":
             self._finished = True

@@ -14,6 +14,7 @@ from agent_wrap.events import (
     Event,
     Notice,
     RunFinished,
+    RunResumed,
     SessionStarted,
     ToolFinished,
     ToolProgress,
@@ -84,7 +85,7 @@ class PiStream:
         """Take an end back that was told: a retry, a compaction, the next prompt."""
         if self._end_told:
             self._end_told = False
-            yield SessionStarted()
+            yield RunResumed()
 
     def _agent_end(self, event: dict[str, Any]) -> Iterator[Event]:
         if event.get("willRetry") is not True:
