@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -92,8 +93,9 @@ class Account:
         self.reported: Tokens | None = None
         """The agent's own last total."""
         self.reported_turns: int | None = None
-        self._turn_ids: dict[str, None] = {}
-        self._usages: dict[str, Usage] = {}
+        # Ordered: dropping the first key of a plain dict scans all that went before.
+        self._turn_ids: OrderedDict[str, None] = OrderedDict()
+        self._usages: OrderedDict[str, Usage] = OrderedDict()
         self._total: Tokens | None = None
         self._messages = _Sum()
         self._since_total = _Sum()
@@ -153,7 +155,7 @@ class Account:
         self._turn_ids[event.id] = None
         self.turns += 1
         if len(self._turn_ids) > REMEMBERED:
-            del self._turn_ids[next(iter(self._turn_ids))]
+            self._turn_ids.popitem(last=False)
 
     def _count(self, usage: Usage) -> None:
         if usage.scope == "total":
@@ -172,7 +174,7 @@ class Account:
             if old is not None:
                 total.add(old, -1)
         if len(self._usages) > REMEMBERED:
-            del self._usages[next(iter(self._usages))]
+            self._usages.popitem(last=False)
 
     def _report(self, usage: Usage) -> None:
         self.reported = Tokens.of(usage)

@@ -9,7 +9,7 @@ waits for what `init` names; the first entry that cannot wait begins it.
 
 from __future__ import annotations
 
-from collections import deque
+from collections import OrderedDict, deque
 from collections.abc import Callable
 from typing import Any, Literal
 
@@ -88,7 +88,7 @@ class Dialog:
         self._prompt_due = written < 2
         self._open: dict[str, deque[OpenTool]] = {}
         self._used_ids: set[str] = set()
-        self._names: dict[str, str] = {}
+        self._names: OrderedDict[str, str] = OrderedDict()
         self._tokens_shown: str = ""
         self._handlers: dict[type[Event], Callable[[Any, float], list[Entry]]] = {
             Message: self._message,
@@ -325,7 +325,7 @@ class Dialog:
     def _remember_name(self, native_id: str, name: str) -> None:
         self._names[native_id] = name
         if len(self._names) > REMEMBERED:
-            del self._names[next(iter(self._names))]
+            self._names.popitem(last=False)
 
     def _next_seq(self) -> int:
         seq = self.seq

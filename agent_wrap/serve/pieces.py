@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Iterable
 
 REMEMBERED = 64
@@ -27,7 +28,7 @@ class Pieces:
     """What was said of messages that are not whole yet."""
 
     def __init__(self) -> None:
-        self._seen: dict[str, _Seen] = {}
+        self._seen: OrderedDict[str, _Seen] = OrderedDict()
 
     def begins(self, message_id: str) -> bool:
         """Is nothing known of this message?"""
@@ -39,7 +40,7 @@ class Pieces:
         if seen is None:
             seen = self._seen[message_id] = _Seen()
             if len(self._seen) > REMEMBERED:
-                del self._seen[next(iter(self._seen))]
+                self._seen.popitem(last=False)
         seen.add(text)
 
     def rest(self, text: str, message_id: str) -> str:

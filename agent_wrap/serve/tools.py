@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import deque
+from collections import OrderedDict, deque
 from collections.abc import Iterator
 
 from agent_wrap.limits import LONGEST_NAME
@@ -16,7 +16,7 @@ class Tools:
     def __init__(self) -> None:
         self._open: dict[str, deque[tuple[str, str]]] = {}
         self._used: set[str] = set()
-        self._names: dict[str, str] = {}
+        self._names: OrderedDict[str, str] = OrderedDict()
 
     def __bool__(self) -> bool:
         """Is any tool open?"""
@@ -30,7 +30,7 @@ class Tools:
         name = name[:LONGEST_NAME]
         self._names[native_id] = name
         if len(self._names) > REMEMBERED:
-            del self._names[next(iter(self._names))]
+            self._names.popitem(last=False)
         tool = (self._unique(native_id), name)
         self._open.setdefault(native_id, deque()).append(tool)
         return tool

@@ -1,0 +1,63 @@
+"""Measures speed and memory as ratios: `python -m tests.benchmarks --help`.
+
+Each round runs every side once, one after the other; a figure is the median of its
+rounds. Nothing is asserted but that the dialogs are right: a busy machine says little.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import platform
+import tempfile
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+
+from .figures import Figure, latency, memory, start, throughput
+
+KINDS = ("start", "latency", "memory", "throughput")
+
+
+def _figures(arguments: argparse.Namespace, folder: Path) -> Iterator[Figure]:
+    rounds: int = arguments.rounds
+    if "start" in arguments.kinds:
+        yield from start(rounds * 3)
+    if "latency" in arguments.kinds:
+        yield from latency(rounds)
+    if "memory" in arguments.kinds:
+        yield from memory(folder, rounds)
+    if "throughput" in arguments.kinds:
+        yield from throughput(folder, rounds, arguments.stream)
+
+
+def main() -> None:
+    """Print a table, and write it as JSON if asked to."""
+    parser = argparse.ArgumentParser(prog="python -m tests.benchmarks")
+    parser.add_argument("kinds", nargs="*", metavar="KIND", help=", ".join(KINDS))
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--stream", default="", help="only streams so named")
+    parser.add_argument("--json", type=Path, help="a file for every round's value")
+    arguments = parser.parse_args()
+    arguments.kinds = arguments.kinds or KINDS
+    if unknown := set(arguments.kinds) - set(KINDS):
+        parser.error(f"no such kind: {', '.join(sorted(unknown))}")
+    print(f"Python {platform.python_version()}, medians\n")
+    print("| figure | side | goal | median | lowest | highest |")
+    print("|---|---|---|---|---|---|")
+    done = []
+    with tempfile.TemporaryDirectory() as folder:
+        for figure in _figures(arguments, Path(folder)):
+            done.append(asdict(figure))
+            goal = "" if figure.goal is None else f"{figure.goal:g}"
+            low, high = min(figure.values), max(figure.values)
+            print(
+                f"| {figure.name} | {figure.side} | {goal} | {figure.median:.2f}"
+                f" | {low:.2f} | {high:.2f} |",
+                flush=True,
+            )
+    if arguments.json:
+        arguments.json.write_text(json.dumps(done, indent=1) + "\n")
+
+
+main()
