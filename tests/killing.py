@@ -6,6 +6,7 @@ lost" means.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import random
 import signal
@@ -69,7 +70,8 @@ def kill_supervisor(started: Run) -> bytes:
     supervisor = first_child(started.process.pid)
     seen = started.dialog
     if supervisor:
-        os.kill(supervisor, signal.SIGKILL)
+        with contextlib.suppress(ProcessLookupError):  # it has just ended by itself
+            os.kill(supervisor, signal.SIGKILL)
     return seen
 
 
@@ -86,7 +88,8 @@ def kill_both(started: Run) -> bytes:
     supervisor = first_child(guardian)
     seen = started.dialog
     if supervisor:
-        os.kill(supervisor, signal.SIGKILL)
+        with contextlib.suppress(ProcessLookupError):  # it has just ended by itself
+            os.kill(supervisor, signal.SIGKILL)
     started.process.kill()
     return seen
 
