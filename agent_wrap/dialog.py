@@ -46,6 +46,16 @@ class OpenTool:
         self.name = name
 
 
+def take_unused(wanted: str, used: set[str]) -> str:
+    """Give the id, or its first `#2`, `#3`, ... that is not used; from now on it is."""
+    unique, use = wanted, 1
+    while unique in used:
+        use += 1
+        unique = f"{wanted}#{use}"
+    used.add(unique)
+    return unique
+
+
 class Dialog:
     """Turn events into the entries of one dialog.
 
@@ -315,12 +325,7 @@ class Dialog:
         wanted = (
             clean_text(native_id)[:LONGEST_NAME] or f"tool-{self.tools_started + 1}"
         )
-        unique, use = wanted, 1
-        while unique in self._used_ids:
-            use += 1
-            unique = f"{wanted}#{use}"
-        self._used_ids.add(unique)
-        return unique
+        return take_unused(wanted, self._used_ids)
 
     def _remember_name(self, native_id: str, name: str) -> None:
         self._names[native_id] = name

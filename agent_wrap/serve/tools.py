@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict, deque
 from collections.abc import Iterator
 
+from agent_wrap.dialog import take_unused
 from agent_wrap.limits import LONGEST_NAME
 
 REMEMBERED = 10_000
@@ -63,9 +64,4 @@ class Tools:
 
     def _unique(self, native_id: str) -> str:
         wanted = native_id[:LONGEST_NAME] or f"tool-{len(self._used) + 1}"
-        unique, use = wanted, 1
-        while unique in self._used:
-            use += 1
-            unique = f"{wanted}#{use}"
-        self._used.add(unique)
-        return unique
+        return take_unused(wanted, self._used)
