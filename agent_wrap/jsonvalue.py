@@ -17,6 +17,9 @@ import orjson
 MAX_DEPTH = 100
 """Nesting that is kept; serde_json, in the live reader, gives up at 127."""
 
+_READABLE_DEPTH = 1000
+"""Nesting that is read at all: what CPython 3.11 can. Later ones could read more."""
+
 _INT_MIN, _INT_MAX = -(2**63), 2**64 - 1
 _TERMINAL = re.compile(
     "\x1b\\][^\x07\x1b]*(?:\x07|\x1b\\\\)?|\x1b\\[[0-?]*[ -/]*[@-~]|\x1b[@-Z\\\\-_]"
@@ -72,7 +75,7 @@ def _tolerant(line: bytes) -> list[dict[str, Any]] | None:
     try:
         while at < end:
             value, at = _decoder.raw_decode(text, at)
-            if not isinstance(value, dict):
+            if not isinstance(value, dict) or too_deep(value, _READABLE_DEPTH):
                 return None
             found.append(clean(value))
             while at < end and text[at].isspace():
@@ -129,8 +132,16 @@ def clean(value: Any, depth: int = MAX_DEPTH) -> Any:
 
 def too_deep(value: Any, depth: int = MAX_DEPTH) -> bool:
     """Is a value nested deeper than `depth`? Stops looking at that depth."""
-    if isinstance(value, dict):
-        return depth <= 0 or any(too_deep(v, depth - 1) for v in value.values())
-    if isinstance(value, list | tuple):
-        return depth <= 0 or any(too_deep(v, depth - 1) for v in value)
-    return False
+    level = _containers([value])
+    for _ in range(depth):
+        if not level:
+            return False
+        below: list[Any] = []
+        for container in level:
+            below += container.values() if isinstance(container, dict) else container
+        level = _containers(below)
+    return bool(level)
+
+
+def _containers(values: list[Any]) -> list[Any]:
+    return [v for v in values if isinstance(v, dict | list | tuple)]

@@ -113,7 +113,7 @@ def spawn(
 ) -> Agent:
     """Start the agent in a session of its own. Raises SpawnError.
 
-    `os.fork` and `os.execvpe`, since `subprocess` costs three interpreter starts.
+    `os.fork` and `os.execve`, since `subprocess` costs three interpreter starts.
     `mask` is the signal mask that the agent gets back; without `cwd` it stays where
     we are, even where that folder is gone or closed to us. With `stdin` it reads from a
     pipe, otherwise from /dev/null (an open pipe makes some agents wait for its end).
@@ -186,7 +186,26 @@ def _become_agent(
         os._exit(127)
     if cwd:
         os.chdir(cwd)
-    os.execvpe(command[0], list(command), dict(environment))
+    _execute(list(command), dict(environment))
+
+
+def _execute(command: list[str], environment: dict[str, str]) -> None:
+    """Execute what PATH finds, as `os.execvpe` does, but import nothing on the way.
+
+    The user that we became may have no right to read the standard library.
+    """
+    program = command[0]
+    if "/" in program:
+        os.execve(program, command, environment)
+    refused: OSError | None = None
+    for folder in environment.get("PATH", os.defpath).split(":"):
+        try:
+            os.execve(os.path.join(folder, program), command, environment)
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+        except OSError as error:
+            refused = refused or error
+    raise refused or FileNotFoundError(errno.ENOENT, "not on PATH", program)
 
 
 def _give(fd: int, identity: Identity) -> None:

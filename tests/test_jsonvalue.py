@@ -146,3 +146,7 @@ def test_strip_terminal_leaves_plain_text_alone() -> None:
     assert strip_terminal("plain [0m text") == "plain [0m text"
     assert strip_terminal("\x1b[1;31mred\x1b[0m \x1b]0;title\x1b\\x") == "red x"
     assert strip_terminal("\x1b]0;never closed") == ""
+
+
+def test_nesting_that_no_reader_needs_is_no_json_on_any_python() -> None:
+    assert objects(b'{"a":' * 5_000 + b"1" + b"}" * 5_000) is None
