@@ -66,23 +66,36 @@ class Tokens:
 class _Sum:
     """A running sum of usages, of which one may be corrected later."""
 
-    def __init__(self) -> None:
-        self._figures = [0, 0, 0, 0, 0]
-        self._cost: float | None = None
+    __slots__ = ("cost", "figures")
 
-    def add(self, usage: Usage, sign: int = 1) -> None:
-        figures = self._figures
-        figures[0] += sign * usage.input
-        figures[1] += sign * usage.cached
-        figures[2] += sign * usage.cache_written
-        figures[3] += sign * usage.output
-        figures[4] += sign * usage.reasoning
+    def __init__(self) -> None:
+        self.figures = [0, 0, 0, 0, 0]
+        self.cost: float | None = None
+
+    def add(self, usage: Usage) -> None:
+        figures = self.figures
+        figures[0] += usage.input
+        figures[1] += usage.cached
+        figures[2] += usage.cache_written
+        figures[3] += usage.output
+        figures[4] += usage.reasoning
         if usage.cost is not None:
-            self._cost = (self._cost or 0.0) + sign * usage.cost
+            self.cost = (self.cost or 0.0) + usage.cost
+
+    def correct(self, old: Usage) -> None:
+        """Take off what was added before."""
+        figures = self.figures
+        figures[0] -= old.input
+        figures[1] -= old.cached
+        figures[2] -= old.cache_written
+        figures[3] -= old.output
+        figures[4] -= old.reasoning
+        if old.cost is not None:
+            self.cost = (self.cost or 0.0) - old.cost
 
     def tokens(self) -> Tokens:
-        read, cached, cache_written, written, reasoning = self._figures
-        return Tokens(read, cached, cache_written, written, reasoning, self._cost)
+        read, cached, cache_written, written, reasoning = self.figures
+        return Tokens(read, cached, cache_written, written, reasoning, self.cost)
 
 
 class Account:
@@ -98,10 +111,11 @@ class Account:
         self._usages: OrderedDict[str, Usage] = OrderedDict()
         self._total: Tokens | None = None
         self._messages = _Sum()
-        self._since_total = _Sum()
+        self._since_total: _Sum | None = None
+        """What came after the agent's own total; None while there is none."""
         self._in_total: set[str] = set()
         self._total_cost: float | None = None
-        self._handlers: dict[type[Event], Callable[[Any], None]] = {
+        self.handlers: dict[type[Event], Callable[[Any], None]] = {
             Usage: self._count,
             TurnStarted: self._turn,
             RunFinished: self._finished,
@@ -110,7 +124,7 @@ class Account:
 
     def apply(self, event: Event) -> None:
         """Take one event into account; most say nothing about usage."""
-        handler = self._handlers.get(type(event))
+        handler = self.handlers.get(type(event))
         if handler is not None:
             handler(event)
 
@@ -131,11 +145,23 @@ class Account:
     @property
     def tokens(self) -> Tokens:
         """What the run used, by the rules above; its cost likewise, for itself."""
-        since = self._since_total.tokens()
-        used = self.messages if self._total is None else self._total + since
+        messages, since = self._messages.tokens(), self._since_total
+        if since is None:
+            return messages
+        after = since.tokens()
+        used = messages if self._total is None else self._total + after
         if self._total_cost is None:
-            return replace(used, cost=self.messages.cost)
-        return replace(used, cost=self._total_cost + (since.cost or 0.0))
+            return replace(used, cost=messages.cost)
+        return replace(used, cost=self._total_cost + (after.cost or 0.0))
+
+    @property
+    def tokens_in_out(self) -> tuple[int, int]:
+        """What was read and written so far, cheap enough to be asked all the time."""
+        if self._since_total is None:
+            read, cached, cache_written, output, _ = self._messages.figures
+            return read + cached + cache_written, output
+        used = self.tokens
+        return used.total_in, used.output
 
     def _finished(self, event: RunFinished) -> None:
         if event.totals is not None:
@@ -161,20 +187,22 @@ class Account:
         if usage.scope == "total":
             self._report(usage)
             return
-        message_id = usage.message_id
-        old = self._usages.get(message_id)
+        usages, message_id = self._usages, usage.message_id
+        old = usages.get(message_id)
         if old == usage:  # some agents repeat it with each block of an answer
             return
-        self._usages[message_id] = usage
-        sums = [self._messages]
-        if message_id not in self._in_total:
-            sums.append(self._since_total)
-        for total in sums:
-            total.add(usage)
-            if old is not None:
-                total.add(old, -1)
-        if len(self._usages) > REMEMBERED:
-            self._usages.popitem(last=False)
+        usages[message_id] = usage
+        self._add(self._messages, usage, old)
+        if self._since_total is not None and message_id not in self._in_total:
+            self._add(self._since_total, usage, old)
+        if len(usages) > REMEMBERED:
+            usages.popitem(last=False)
+
+    @staticmethod
+    def _add(total: _Sum, usage: Usage, old: Usage | None) -> None:
+        total.add(usage)
+        if old is not None:
+            total.correct(old)
 
     def _report(self, usage: Usage) -> None:
         self.reported = Tokens.of(usage)

@@ -108,6 +108,7 @@ class Dialog:
             SessionStarted: self._session_started,
             Prompt: self._prompt_told,
         }
+        self._counted = self.account.handlers
         self._ts: tuple[float, str] = (0.0, entries.timestamp(0.0))
 
     @property
@@ -146,7 +147,9 @@ class Dialog:
         handler = self._handlers.get(kind)
         if handler is not None:
             return handler(event, now)
-        self.account.apply(event)
+        count = self._counted.get(kind)
+        if count is not None:
+            count(event)
         return _NOTHING
 
     def complete(
@@ -162,20 +165,19 @@ class Dialog:
 
         `unfinished` is the error text of tools that are still open.
         """
-        out = self._ready(now)
+        out = list(self._ready(now))
         for tool in self.open_tools:
             out.append(self._result(tool, unfinished, ok=False, now=now))
             self.tools_closed += 1
         self._open.clear()
         self.budget.open_tools = 0
-        tokens = self.account.tokens
         last = entries.complete(
             self._next_seq(),
             self._stamp(now),
             status=status,
             turns=self.account.turns,
             duration_ms=duration_ms,
-            tokens=(tokens.total_in, tokens.output),
+            tokens=self.account.tokens_in_out,
             message=clean_text(message),
         )
         self.state = "COMPLETE"
@@ -223,7 +225,7 @@ class Dialog:
     def _ready(self, now: float) -> list[Entry]:
         """Give the entries that must stand before any other one."""
         if self.state == "OPEN" and not self._prompt_due:
-            return []
+            return _NOTHING
         if self.state == "COMPLETE":
             raise DialogError(self.state, "take another entry")
         out = self.begin(now) if self.state == "NEW" else []
@@ -255,16 +257,15 @@ class Dialog:
         text = event.text
         if not text or text.isspace() or not self._room_for("thinking"):
             return _NOTHING
-        out = self._ready(now)
+        first = self._ready(now)
         text = clean_text(text)
-        out.append(entries.thinking(self._next_seq(), self._stamp(now), text))
-        return out
+        return [*first, entries.thinking(self._next_seq(), self._stamp(now), text)]
 
     def _message(self, event: Message, now: float) -> list[Entry]:
         text = event.text
         if not text or text.isspace() or not self._room_for("message"):
             return _NOTHING
-        out = self._ready(now)
+        first = self._ready(now)
         tokens = None
         if event.message_id and event.message_id != self._tokens_shown:
             usage = self.account.usage_of(event.message_id)
@@ -272,13 +273,13 @@ class Dialog:
                 tokens = (usage.tokens_in, usage.output)
                 self._tokens_shown = event.message_id
         text = clean_text(text)
-        out.append(entries.message(self._next_seq(), self._stamp(now), text, tokens))
-        return out
+        new = entries.message(self._next_seq(), self._stamp(now), text, tokens)
+        return [*first, new]
 
     def _tool_started(self, event: ToolStarted, now: float) -> list[Entry]:
         if not self._room_for("tool"):
             return []
-        out = self._ready(now)
+        first = self._ready(now)
         name = clean_text(event.name) or "tool"
         if event.parent and event.parent in self._names:
             name = f"{self._names[event.parent]}/{name}"
@@ -291,12 +292,10 @@ class Dialog:
         args: dict[str, Any] | None = event.args
         if args and too_deep(args):
             args = clean(args)
-        out.append(
-            entries.tool_start(
-                self._next_seq(), self._stamp(now), tool.entry_id, name, args
-            )
+        new = entries.tool_start(
+            self._next_seq(), self._stamp(now), tool.entry_id, name, args
         )
-        return out
+        return [*first, new]
 
     def _tool_finished(self, event: ToolFinished, now: float) -> list[Entry]:
         same_id = self._open.get(event.id)
@@ -310,10 +309,9 @@ class Dialog:
             self.tools_ok += 1
         else:
             self.tools_failed += 1
-        out = self._ready(now)
+        first = self._ready(now)
         output = clean_text(event.output)
-        out.append(self._result(tool, output, ok=event.ok, now=now))
-        return out
+        return [*first, self._result(tool, output, ok=event.ok, now=now)]
 
     def _result(self, tool: OpenTool, output: str, *, ok: bool, now: float) -> Entry:
         return entries.tool_result(

@@ -22,12 +22,18 @@ UNKNOWN = "unknown"
 TYPES = frozenset({"init", "prompt", "message", "thinking", "tool", "complete"})
 
 
+_second = (0, "1970-01-01T00:00:00")
+"""The last second asked for, and how it is written: most entries share one."""
+
+
 def timestamp(now: float) -> str:
     """Give a moment (Unix seconds) as ISO 8601 in UTC with microseconds."""
+    global _second
     whole = int(now // 1)
     micros = min(int((now - whole) * 1_000_000), 999_999)
-    day = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(whole))
-    return f"{day}.{micros:06d}+00:00"
+    if _second[0] != whole:
+        _second = whole, time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(whole))
+    return f"{_second[1]}.{micros:06d}+00:00"
 
 
 def init(seq: int, ts: str, *, task: str, cwd: str, model: str, agent: str) -> Entry:

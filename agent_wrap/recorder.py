@@ -111,7 +111,7 @@ class Recorder:
             account.apply(event)
             for watcher in self.watchers:
                 watcher(event, [])
-        self.ledger.count(account.turns, account.tokens.total_in, account.tokens.output)
+        self.ledger.count(account.turns, *account.tokens_in_out)
 
     @property
     def lost(self) -> int:
@@ -185,8 +185,7 @@ class Recorder:
         self.clocks.apply(kinds, moment)
         self.keeper.copy()
         account = self.dialog.account
-        tokens = account.tokens
-        self.ledger.count(account.turns, tokens.total_in, tokens.output)
+        self.ledger.count(account.turns, *account.tokens_in_out)
 
     def _write(self, new: list[Entry]) -> None:
         budget = self._budget
@@ -207,5 +206,5 @@ class Recorder:
         if len(line) > SHORTEST_LINE and len(line) > self._budget.longest_line:
             line = encode(shorten(entry, len(line), self._budget.longest_line))
             self.cut += 1
-        # A second look: escapes that the raw stream spelt in another way.
+        # A second look: escapes that the raw stream spelt in another way, and pieces.
         return self.redactor.replace_line(line)

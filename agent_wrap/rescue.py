@@ -132,8 +132,7 @@ def _recount(archive: Archive, remains: Remains) -> tuple[int, tuple[int, int], 
     for part in (reader.feed(stream), reader.close()):
         for event in part:
             account.apply(event)
-    used = account.tokens
-    return account.turns, (used.total_in, used.output), STDOUT
+    return account.turns, account.tokens_in_out, STDOUT
 
 
 def _adapter_of(remains: Remains) -> Adapter | None:

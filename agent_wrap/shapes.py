@@ -14,6 +14,7 @@ from agent_wrap.jsonvalue import strip_terminal
 __all__ = [
     "as_args",
     "get_count",
+    "get_counts",
     "get_dict",
     "get_dicts",
     "get_number",
@@ -39,6 +40,16 @@ def get_count(event: Mapping[str, Any], key: str) -> int:
     if type(value) not in _NUMBERS:
         return 0
     return int(value) if 0 < value < _NO_COUNT else 0
+
+
+def get_counts(event: Mapping[str, Any], *keys: str) -> list[int]:
+    """Give several numbers of things at once: each answer's usage is read by this."""
+    return [
+        value
+        if type(value := event.get(key)) is int and 0 <= value < _NO_COUNT
+        else get_count(event, key)
+        for key in keys
+    ]
 
 
 def get_number(event: Mapping[str, Any], key: str) -> float | None:

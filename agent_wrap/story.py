@@ -43,9 +43,11 @@ class Story:
 
     def apply(self, event: Event) -> None:
         """Take one event into the story."""
-        if isinstance(event, RunFinished):
+        if isinstance(event, TurnStarted):
+            self.final = None
+        elif isinstance(event, RunFinished):
             self.final = event
-        elif isinstance(event, TurnStarted | RunResumed):
+        elif isinstance(event, RunResumed):
             self.final = None
         elif isinstance(event, SessionStarted):
             self.learn(event)

@@ -43,8 +43,9 @@ class LogFile:
         """Write one record whole, or nothing of it; say whether it was written."""
         done = 0
         try:
+            done = os.write(self.fd, record)
             while done < len(record):
-                done += os.write(self.fd, record[done:] if done else record)
+                done += os.write(self.fd, record[done:])
         except OSError as error:
             self.error = error
             if done:

@@ -7,8 +7,11 @@ import signal
 import pytest
 from hypothesis import HealthCheck, settings
 
-# Who starts the tests by `nohup` has it ignored, and so would all that they start.
+# Who starts the tests by `nohup`, or behind a `&`, has these ignored, and so would all
+# that they start.
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
+signal.signal(signal.SIGQUIT, signal.SIG_DFL)
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # A loaded machine is no reason to fail: no test of ours is about its own speed.
 settings.register_profile(

@@ -70,29 +70,30 @@ class ClaudeStream(StreamJson):
 
     def assistant(self, event: dict[str, Any]) -> Iterable[Event]:
         """Read a whole block; its pieces, which came before, have done their part."""
-        if self._has_pieces and not get_text(event, "parent_tool_use_id"):
-            self._drop_pieces()
+        if not get_text(event, "parent_tool_use_id"):
+            if self._has_pieces:
+                self._drop_pieces()
+            message = get_dict(event, "message")
+            synthetic = get_text(message, "model") == "<synthetic>"
+            if synthetic or event.get("is_api_error_message") is True:
+                return self._notice(message)
         return super().assistant(event)
 
-    def is_notice(self, event: dict[str, Any], message: dict[str, Any]) -> bool:
-        """Tell API errors printed as if the model had spoken."""
-        synthetic = get_text(message, "model") == "<synthetic>"
-        return synthetic or event.get("is_api_error_message") is True
-
-    def notice(self, message: dict[str, Any]) -> Iterator[Event]:
-        """Keep such a text for the end of the run."""
+    def _notice(self, message: dict[str, Any]) -> Iterator[Event]:
+        """Keep an API error, printed as if the model had spoken, for the run's end."""
         text = "\n".join(get_text(block, "text") for block in blocks(message)).strip()
         if text:
             self._results.said = text
             yield Notice(text)
 
-    def usage(self, message: dict[str, Any], message_id: str) -> Iterator[Event]:
+    def usage(self, message: dict[str, Any], message_id: str) -> Iterable[Event]:
         """Read the usage of `message_start`: its output is a placeholder."""
         figures = get_dict(message, "usage")
         told = (message_id, figures)
-        if figures and message_id != self._settled and told != self._told:
-            self._told = told  # each block of an answer repeats it
-            yield usage_of(figures, message_id, final=False)
+        if not figures or message_id == self._settled or told == self._told:
+            return ()
+        self._told = told  # each block of an answer repeats it
+        return (usage_of(figures, message_id, final=False),)
 
     def user(self, event: dict[str, Any]) -> Iterator[Event]:
         """Read tool results; they close foreground tasks too."""

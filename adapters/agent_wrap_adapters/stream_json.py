@@ -22,7 +22,14 @@ from agent_wrap.events import (
     Unknown,
     Usage,
 )
-from agent_wrap.shapes import as_args, get_count, get_dict, get_dicts, get_text
+from agent_wrap.shapes import (
+    as_args,
+    get_count,
+    get_counts,
+    get_dict,
+    get_dicts,
+    get_text,
+)
 from agent_wrap_adapters.content import flatten
 
 Read = Callable[[dict[str, Any]], Iterable[Event]]
@@ -47,8 +54,9 @@ class StreamJson:
     def feed(self, event: dict[str, Any]) -> Iterable[Event]:
         """Give the facts that one line states."""
         kind = get_text(event, "type")
-        if kind in self.types:
-            return self.types[kind](event)
+        read = self.types.get(kind)
+        if read is not None:
+            return read(event)
         return () if kind in self.silent else (unknown(kind),)
 
     def assistant(self, event: dict[str, Any]) -> Iterable[Event]:
@@ -61,13 +69,12 @@ class StreamJson:
             message_id = f"message-{self._unnamed}"
         facts: list[Event] = []
         if not parent:
-            if self.is_notice(event, message):
-                return self.notice(message)
             facts.extend(self.usage(message, message_id))
+        begun = message_id == self._turn
         for block in blocks(message):
             for fact in read_block(block, message_id, parent):
-                if message_id != self._turn and starts_turn(fact, parent):
-                    self._turn = message_id
+                if not begun and starts_turn(fact, parent):
+                    self._turn, begun = message_id, True
                     facts.append(TurnStarted(message_id))
                 facts.append(fact)
         return facts
@@ -81,18 +88,10 @@ class StreamJson:
             elif not parent and (text := get_text(block, "text")):
                 yield from self.user_text(event, text)
 
-    def is_notice(self, event: dict[str, Any], message: dict[str, Any]) -> bool:
-        """Does the agent itself speak here, in the model's name?"""
-        return False
-
-    def notice(self, message: dict[str, Any]) -> Iterator[Event]:
-        """Read what the agent itself says in the model's name."""
-        return iter(())
-
-    def usage(self, message: dict[str, Any], message_id: str) -> Iterator[Event]:
+    def usage(self, message: dict[str, Any], message_id: str) -> Iterable[Event]:
         """Read the usage that an answer carries."""
-        if figures := get_dict(message, "usage"):
-            yield usage_of(figures, message_id)
+        figures = get_dict(message, "usage")
+        return (usage_of(figures, message_id),) if figures else ()
 
     def user_text(self, event: dict[str, Any], text: str) -> Iterator[Event]:
         """Read a text in the user's name in the main conversation."""
@@ -103,9 +102,9 @@ class StreamJson:
 def blocks(message: dict[str, Any]) -> list[dict[str, Any]]:
     """Give the content blocks of a message; a bare string is one text block."""
     content = message.get("content")
-    if isinstance(content, str):
-        return [{"type": "text", "text": content}]
-    return get_dicts(message, "content")
+    if isinstance(content, list):
+        return [block for block in content if isinstance(block, dict)]
+    return [{"type": "text", "text": content}] if isinstance(content, str) else []
 
 
 def starts_turn(fact: Event, parent: str) -> bool:
@@ -158,16 +157,25 @@ def todo_items(args: dict[str, Any]) -> tuple[TodoItem, ...]:
 
 def usage_of(figures: dict[str, Any], message_id: str, *, final: bool = True) -> Usage:
     """Read the usage of one answer: `input_tokens` is the uncached rest here."""
+    read, cached, cache_written, output = get_counts(
+        figures,
+        "input_tokens",
+        "cache_read_input_tokens",
+        "cache_creation_input_tokens",
+        "output_tokens",
+    )
+    details = figures.get("output_tokens_details")
+    reasoning = get_count(details, "thinking_tokens") if type(details) is dict else 0
     return Usage(
-        input=get_count(figures, "input_tokens"),
-        cached=get_count(figures, "cache_read_input_tokens"),
-        cache_written=get_count(figures, "cache_creation_input_tokens"),
-        output=get_count(figures, "output_tokens"),
-        reasoning=get_count(
-            get_dict(figures, "output_tokens_details"), "thinking_tokens"
-        ),
-        message_id=message_id,
-        final=final,
+        read,
+        cached,
+        cache_written,
+        output,
+        reasoning,
+        None,
+        message_id,
+        "message",
+        final,
     )
 
 
