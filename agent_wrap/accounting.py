@@ -10,16 +10,17 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from agent_wrap.events import Event, Retracted, RunFinished, TurnStarted, Usage
+from agent_wrap.values import value
 
 REMEMBERED = 4096
 """Message ids whose figures may still be corrected; memory stays flat."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Tokens:
     """Tokens and cost of a run, in parts. Reasoning is a part of the output."""
 

@@ -7,25 +7,15 @@ Content nouns name content, past participles name what happened.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias, TypeVar, dataclass_transform
+from dataclasses import field
+from typing import Any, Literal, TypeAlias
+
+from agent_wrap.values import value
 
 TaskStatus = Literal["running", "completed", "failed", "stopped"]
 
-_C = TypeVar("_C")
 
-
-@dataclass_transform(frozen_default=True, field_specifiers=(field,))
-def fact(cls: type[_C]) -> type[_C]:
-    """Make the class of an event: compared by value, never changed.
-
-    Type checkers refuse a change. At run time nothing does, since a frozen class takes
-    three times as long to make an object (docs/performance.md).
-    """
-    return dataclass(slots=True, unsafe_hash=True)(cls)
-
-
-@fact
+@value
 class SessionStarted:
     """The agent began, or woke up (see `RunResumed`). Empty fields are unknown."""
 
@@ -37,21 +27,21 @@ class SessionStarted:
     task: str = ""
 
 
-@fact
+@value
 class Prompt:
     """What the agent was asked, as its stream tells it."""
 
     text: str
 
 
-@fact
+@value
 class TurnStarted:
     """A new answer of the model in the main conversation; `id` is unique to it."""
 
     id: str
 
 
-@fact
+@value
 class Message:
     """Text that the main assistant said, whole."""
 
@@ -59,7 +49,7 @@ class Message:
     message_id: str = ""
 
 
-@fact
+@value
 class Thinking:
     """Reasoning of the main assistant, whole."""
 
@@ -67,7 +57,7 @@ class Thinking:
     message_id: str = ""
 
 
-@fact
+@value
 class TextDelta:
     """A piece of a message that will come whole later."""
 
@@ -75,7 +65,7 @@ class TextDelta:
     message_id: str = ""
 
 
-@fact
+@value
 class ThinkingDelta:
     """A piece of reasoning; empty: the model reasons but does not show it."""
 
@@ -83,7 +73,7 @@ class ThinkingDelta:
     message_id: str = ""
 
 
-@fact
+@value
 class ToolStarted:
     """A tool call began. `parent` is the id of the tool whose sub-agent makes it."""
 
@@ -93,7 +83,7 @@ class ToolStarted:
     parent: str = ""
 
 
-@fact
+@value
 class ToolProgress:
     """Output of a tool that is still running."""
 
@@ -101,7 +91,7 @@ class ToolProgress:
     text: str
 
 
-@fact
+@value
 class ToolFinished:
     """A tool call ended; `ok` is the agent's own flag, or false for a failed exit."""
 
@@ -110,7 +100,7 @@ class ToolFinished:
     ok: bool = True
 
 
-@fact
+@value
 class Usage:
     """Tokens and cost of one answer, or of the run so far.
 
@@ -137,14 +127,14 @@ class Usage:
         return self.input + self.cached + self.cache_written
 
 
-@fact
+@value
 class Retracted:
     """The agent threw these answers away and asks the model again."""
 
     message_ids: tuple[str, ...]
 
 
-@fact
+@value
 class TodoItem:
     """One line of the agent's plan."""
 
@@ -153,14 +143,14 @@ class TodoItem:
     id: str = ""
 
 
-@fact
+@value
 class TodoUpdated:
     """The agent's plan as it stands now."""
 
     items: tuple[TodoItem, ...]
 
 
-@fact
+@value
 class SubagentUpdated:
     """A background task (sub-agent, background command) changed its state."""
 
@@ -171,7 +161,7 @@ class SubagentUpdated:
     summary: str = ""
 
 
-@fact
+@value
 class HookUpdated:
     """A hook of the agent ran."""
 
@@ -183,7 +173,7 @@ class HookUpdated:
     exit_code: int | None = None
 
 
-@fact
+@value
 class MemoryRecalled:
     """The agent took memories into the conversation."""
 
@@ -191,7 +181,7 @@ class MemoryRecalled:
     memories: tuple[str, ...]
 
 
-@fact
+@value
 class ApprovalAsked:
     """The agent waits for permission to run a tool."""
 
@@ -201,7 +191,7 @@ class ApprovalAsked:
     tool_id: str = ""
 
 
-@fact
+@value
 class QuestionAsked:
     """The agent waits for a person to answer questions."""
 
@@ -209,7 +199,7 @@ class QuestionAsked:
     questions: tuple[dict[str, Any], ...] = ()
 
 
-@fact
+@value
 class ElicitationAsked:
     """The agent waits for a form to be filled in (MCP elicitation)."""
 
@@ -219,7 +209,7 @@ class ElicitationAsked:
     schema: dict[str, Any] = field(default_factory=dict)
 
 
-@fact
+@value
 class InteractionResolved:
     """What was asked is answered, or no longer waits."""
 
@@ -227,14 +217,14 @@ class InteractionResolved:
     resolution: Literal["approved", "denied", "answered", "cancelled"]
 
 
-@fact
+@value
 class Notice:
     """Something the agent said about itself: a warning, a retry. No progress."""
 
     text: str
 
 
-@fact
+@value
 class Unparsed:
     """A line that could not be read, or an adapter that failed on one."""
 
@@ -242,21 +232,21 @@ class Unparsed:
     reason: str
 
 
-@fact
+@value
 class Unknown:
     """A native event whose type the adapter does not know."""
 
     type: str
 
 
-@fact
+@value
 class Send:
     """Bytes that go to the agent's standard input (two-way agents)."""
 
     data: bytes
 
 
-@fact
+@value
 class RunFinished:
     """The agent's own account of how its run ended.
 
@@ -271,7 +261,7 @@ class RunFinished:
     turns: int | None = None
 
 
-@fact
+@value
 class RunResumed:
     """The agent works on after its own end: what it said of its end no longer holds."""
 

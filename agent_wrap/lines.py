@@ -6,13 +6,13 @@ others, which agents print raw inside JSON strings (measured with two of them).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from agent_wrap.values import value
 
 BOM = b"\xef\xbb\xbf"
 HEAD = 200
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class LongLine:
     """A line over the limit: its first bytes and its length, the rest is skipped."""
 

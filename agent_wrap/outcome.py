@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from enum import Enum
 from typing import Literal
 
 from agent_wrap.events import RunFinished
+from agent_wrap.values import value
 
 Status = Literal["success", "error", "timeout"]
 
@@ -38,7 +39,7 @@ class Cause(Enum):
     INTERNAL = "internal"
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Ending:
     """The facts that an outcome is decided on.
 
@@ -60,10 +61,10 @@ class Ending:
     spawn_code: int = 127
     out_of_memory: bool = False
     notice: str = ""
-    unknown: tuple[str, ...] = field(default=())
+    unknown: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Outcome:
     """How the run ended, for the dialog, the summary and the caller."""
 
@@ -86,7 +87,7 @@ def _own_exit(e: Ending) -> bool:
     return e.cause is Cause.EXITED
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Rule:
     """One row: when it fits, and what it gives."""
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import glob
 import os
 import select
-import shutil
 import signal
 import stat
 import time
@@ -190,4 +189,6 @@ def _note(text: str) -> Notice:
 def remove_folder(path: str) -> None:
     """Remove the run's own folder of side files: nothing unredacted is left."""
     if path:
+        import shutil  # it loads compressors: two out of a hundred of a run's start
+
         shutil.rmtree(path, ignore_errors=True)

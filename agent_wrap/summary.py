@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
 from typing import Any
 
 from agent_wrap.accounting import Account
@@ -11,12 +10,13 @@ from agent_wrap.entries import UNKNOWN, timestamp
 from agent_wrap.outcome import Outcome, signal_name
 from agent_wrap.plan import Plan
 from agent_wrap.recorder import Recorder
+from agent_wrap.values import value
 from agent_wrap.version import __version__
 
 VERSION = 1
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Measured:
     """What the supervisor measured; `started` is monotonic seconds."""
 
