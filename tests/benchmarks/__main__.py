@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 
+from . import peers
 from .figures import Figure, latency, memory, start, throughput
 
 KINDS = ("start", "latency", "memory", "throughput")
@@ -21,14 +22,15 @@ KINDS = ("start", "latency", "memory", "throughput")
 
 def _figures(arguments: argparse.Namespace, folder: Path) -> Iterator[Figure]:
     rounds: int = arguments.rounds
+    others = {} if arguments.alone else peers.installed()
     if "start" in arguments.kinds:
-        yield from start(rounds * 3)
+        yield from start(rounds * 3, others)
     if "latency" in arguments.kinds:
-        yield from latency(rounds)
+        yield from latency(rounds, others)
     if "memory" in arguments.kinds:
-        yield from memory(folder, rounds)
+        yield from memory(folder, rounds, others)
     if "throughput" in arguments.kinds:
-        yield from throughput(folder, rounds, arguments.stream)
+        yield from throughput(folder, rounds, arguments.stream, others)
 
 
 def main() -> None:
@@ -37,6 +39,7 @@ def main() -> None:
     parser.add_argument("kinds", nargs="*", metavar="KIND", help=", ".join(KINDS))
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--stream", default="", help="only streams so named")
+    parser.add_argument("--alone", action="store_true", help="without the peers")
     parser.add_argument("--json", type=Path, help="a file for every round's value")
     arguments = parser.parse_args()
     arguments.kinds = arguments.kinds or KINDS

@@ -1,7 +1,8 @@
 """The agent of a measurement: writes a stream to stdout, tells what that cost it.
 
 argv: the stream, a file for its own CPU seconds; with a third word, `paced`, the
-first is a number of short lines that carry the time at which they were written.
+first is a number of short lines that carry the time at which they were written. Where
+it is called as `claude` would be, these words are in `BENCHMARK_AGENT`.
 """
 
 from __future__ import annotations
@@ -29,16 +30,34 @@ def paced(count: int) -> None:
     os.write(1, end.encode())
 
 
+def greet() -> None:
+    """Answer what the SDK asks first, and wait for its message."""
+    asked = json.loads(sys.stdin.readline())
+    answer = {"subtype": "success", "request_id": asked["request_id"], "response": {}}
+    line = json.dumps({"type": "control_response", "response": answer}) + "\n"
+    os.write(1, line.encode())
+    sys.stdin.readline()
+
+
 def main() -> None:
-    if sys.argv[3:] == ["paced"]:
-        paced(int(sys.argv[1]))
+    words = sys.argv[1:]
+    if "BENCHMARK_AGENT" in os.environ:
+        if sys.argv[1] in ("mcp", "-v", "--version"):
+            print("2.1.197 (Claude Code)")
+            return
+        if "--input-format" in sys.argv:
+            greet()
+        words = json.loads(os.environ["BENCHMARK_AGENT"])
+    stream, spent_in, *paced_too = words
+    if paced_too:
+        paced(int(stream))
     else:
-        source = os.open(sys.argv[1], os.O_RDONLY)
+        source = os.open(stream, os.O_RDONLY)
         while chunk := os.read(source, 65536):
             while chunk:
                 chunk = chunk[os.write(1, chunk) :]
     spent = os.times()
-    with open(sys.argv[2], "w") as out:
+    with open(spent_in, "w") as out:
         out.write(str(spent.user + spent.system))
 
 

@@ -21,6 +21,12 @@ LINE = 16 * MB
 START_UP = 10_000
 """Bytes of the stream whose cost is taken off as start-up."""
 
+LIVE = ("agent-wrap", "canonical wrapper", "SDK")
+"""Sides that follow a stream as it comes; the others take a file, or read nothing."""
+
+QUADRATIC = ("canonical wrapper",)
+"""Takes minutes for one long line."""
+
 
 @dataclass(frozen=True)
 class Figure:
@@ -45,7 +51,9 @@ def _once(
     return cost.cpu, cost.memory
 
 
-def throughput(folder: Path, rounds: int, only: str) -> Iterator[Figure]:
+def throughput(
+    folder: Path, rounds: int, only: str, peers: dict[str, Side]
+) -> Iterator[Figure]:
     """CPU for a stream over the bare loop's, start-up taken off."""
     goals = {"small lines": 2.2, "partial messages": 2.0, "mostly not ASCII": 1.2}
     goals["one line of 16 MB"] = 1.6
@@ -54,39 +62,51 @@ def throughput(folder: Path, rounds: int, only: str) -> Iterator[Figure]:
         if only not in name:
             continue
         stream = write(folder / "stream", lines(), size)
-        cpu: dict[str, list[float]] = {"agent-wrap": [], "tee": []}
+        sides = {"agent-wrap": product, "tee": tee, **peers}
+        for side in QUADRATIC if name == "one line of 16 MB" else ():
+            sides.pop(side, None)
+        cpu: dict[str, list[float]] = {side: [] for side in sides}
         for _ in range(rounds):
-            spent = {
-                side: _once(side, [str(stream)])[0] - _once(side, [str(short)])[0]
-                for side in (loop, product, tee)
-            }
-            cpu["agent-wrap"].append(spent[product] / spent[loop])
-            cpu["tee"].append(spent[tee] / spent[loop])
+            limit = _beyond_start(loop, stream, short)
+            for side, run_side in sides.items():
+                cpu[side].append(_beyond_start(run_side, stream, short) / limit)
         for side, values in cpu.items():
             goal = goals.get(name, 1.7) if side == "agent-wrap" else None
             yield Figure(f"CPU over the loop, {name}", side, goal, values)
 
 
-def memory(folder: Path, rounds: int) -> Iterator[Figure]:
-    """PSS of the wrapper's own processes."""
+def _beyond_start(side: Side, stream: Path, short: Path) -> float:
+    return _once(side, [str(stream)])[0] - _once(side, [str(short)])[0]
+
+
+def memory(folder: Path, rounds: int, peers: dict[str, Side]) -> Iterator[Figure]:
+    """PSS of the processes that are a side's own."""
     big = write(folder / "stream", STREAMS["realistic 200 MB"][0](), 200_000_000)
-    peaks, growth, idle, line = [], [], [], []
-    for _ in range(rounds):
-        _, used = _once(product, [str(big)], sample_every=0.1)
-        peaks.append(max(used) / MB)
-        quarter = len(used) // 4
-        growth.append(max(used[-quarter:]) / max(used[:quarter]))
-        _, used = _once(product, ["1", "paced"], sample_every=0.1)
-        idle.append(statistics.median(used) / MB)
+    for name, side in {"agent-wrap": product, **peers}.items():
+        if name in LIVE:
+            yield from _memory(name, side, big, rounds)
     one = write(folder / "stream", STREAMS["one line of 16 MB"][0](), 1 << 40)
+    line = []
     for _ in range(rounds):
         _, used = _once(product, [str(one)], sample_every=0.005)
         line.append(max(used) / LINE)
-    side = "agent-wrap"
-    yield Figure("memory over 200 MB: peak, MiB", side, 40, peaks)
-    yield Figure("memory over 200 MB: last quarter over first", side, 1.1, growth)
-    yield Figure("memory while idle, MiB", side, 24, idle)
-    yield Figure("one line of 16 MB: peak over the line", side, 6, line)
+    yield Figure("one line of 16 MB: peak over the line", "agent-wrap", 6, line)
+
+
+def _memory(name: str, side: Side, big: Path, rounds: int) -> Iterator[Figure]:
+    peaks, growth, idle = [], [], []
+    for _ in range(rounds):
+        _, used = _once(side, [str(big)], sample_every=0.1)
+        peaks.append(max(used) / MB)
+        quarter = len(used) // 4
+        growth.append(max(used[-quarter:]) / max(used[:quarter]))
+        _, used = _once(side, ["1", "paced"], sample_every=0.1)
+        idle.append(statistics.median(used) / MB)
+    goals = (40, 1.1, 24) if side is product else (None, None, None)
+    over = "memory over 200 MB"
+    yield Figure(f"{over}: peak, MiB", name, goals[0], peaks)
+    yield Figure(f"{over}: last quarter over first", name, goals[1], growth)
+    yield Figure("memory while idle, MiB", name, goals[2], idle)
 
 
 class _Follower(threading.Thread):
@@ -111,24 +131,34 @@ class _Follower(threading.Thread):
                 time.sleep(0.00005)
 
 
-def latency(rounds: int) -> Iterator[Figure]:
+def latency(rounds: int, peers: dict[str, Side]) -> Iterator[Figure]:
     """From the agent's write to the readable entry, over the bare loop's."""
-    middle, late = [], []
+    sides: dict[str, Side] = {"loop": loop, "agent-wrap": product}
+    sides |= {name: side for name, side in peers.items() if name == "canonical wrapper"}
+    middle: dict[str, list[float]] = {name: [] for name in sides}
+    late: dict[str, list[float]] = {name: [] for name in sides}
     for _ in range(rounds):
-        delays: dict[Side, list[float]] = {}
-        for side in (loop, product):
-            with tempfile.TemporaryDirectory() as folder:
-                follower = _Follower(Path(folder, "dialog.jsonl"))
-                follower.start()
-                run(side, Path(folder), ["500", "paced"])
-                follower.done.set()
-                follower.join()
-                delays[side] = sorted(follower.delays)
-        ours, limit = delays[product], delays[loop]
-        middle.append(statistics.median(ours) / statistics.median(limit))
-        late.append(ours[len(ours) * 99 // 100])
-    yield Figure("latency over the loop: p50", "agent-wrap", 1.3, middle)
-    yield Figure("latency: p99, ms", "agent-wrap", None, late)
+        for name, side in sides.items():
+            delays = _delays(side)
+            middle[name].append(statistics.median(delays))
+            late[name].append(delays[len(delays) * 99 // 100])
+    limit = middle.pop("loop")
+    for name, values in middle.items():
+        ratios = [value / least for value, least in zip(values, limit, strict=True)]
+        goal = 1.3 if name == "agent-wrap" else None
+        yield Figure("latency over the loop: p50", name, goal, ratios)
+    for name, values in late.items():
+        yield Figure("latency: p99, ms", name, None, values)
+
+
+def _delays(side: Side) -> list[float]:
+    with tempfile.TemporaryDirectory() as folder:
+        follower = _Follower(Path(folder, "dialog.jsonl"))
+        follower.start()
+        run(side, Path(folder), ["500", "paced"])
+        follower.done.set()
+        follower.join()
+    return sorted(follower.delays)
 
 
 def _spent(command: list[str]) -> tuple[float, float]:
@@ -142,22 +172,27 @@ def _spent(command: list[str]) -> tuple[float, float]:
     return time.monotonic() - began, usage.ru_utime + usage.ru_stime
 
 
-def start(rounds: int) -> Iterator[Figure]:
+def start(rounds: int, peers: dict[str, Side]) -> Iterator[Figure]:
     """The agent's first instruction, and a whole short run, over a bare interpreter."""
-    first, whole = [], []
+    sides: dict[str, Side] = {"agent-wrap": product}
+    sides |= {name: side for name, side in peers.items() if name == "con-duct"}
+    first: dict[str, list[float]] = {name: [] for name in sides}
+    whole: dict[str, list[float]] = {name: [] for name in sides}
     for _ in range(rounds):
-        with tempfile.TemporaryDirectory() as folder:
-            stamp = Path(folder, "stamp")
-            agent = ["sh", "-c", 'date +%s%N >"$0"', str(stamp)]
-            _, bare = _spent(agent)
-            began = time.time_ns()
-            _, cpu = _spent(product(Path(folder), agent))
-            seconds = (int(stamp.read_text()) - began) / 1e9
+        for name, side in sides.items():
+            with tempfile.TemporaryDirectory() as folder:
+                stamp = Path(folder, "stamp")
+                agent = ["sh", "-c", 'date +%s%N >"$0"', str(stamp)]
+                _, bare = _spent(agent)
+                began = time.time_ns()
+                _, cpu = _spent(side(Path(folder), agent))
+                seconds = (int(stamp.read_text()) - began) / 1e9
             base, base_cpu = _spent([PYTHON, "-I", "-S", "-c", "pass"])
-        first.append(seconds / base)
-        whole.append((cpu - bare) / base_cpu)
-    name = "over `python3 -I -S -c pass`"
-    yield Figure(
-        f"start to the agent's first instruction, {name}", "agent-wrap", 2, first
-    )
-    yield Figure(f"CPU of a short run, {name}", "agent-wrap", 11, whole)
+            first[name].append(seconds / base)
+            whole[name].append((cpu - bare) / base_cpu)
+    over = "over `python3 -I -S -c pass`"
+    for name in sides:
+        goals = (2, 11) if name == "agent-wrap" else (None, None)
+        what = f"start to the agent's first instruction, {over}"
+        yield Figure(what, name, goals[0], first[name])
+        yield Figure(f"CPU of a short run, {over}", name, goals[1], whole[name])
