@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,6 +21,7 @@ LAYERS = [
     {"shapes", "adapter", "accounting", "story", "outcome", "identity", "ledger"},
     {"drift", "prices"},
     {"stderr", "view.plain"},
+    {"rules.clauses", "rules.words", "rules.lines", "rules.fields", "rules.order"},
     {"encode", "dialog", "reader", "validate", "clocks", "secret_forms", "redact"},
     {"event_lines", "writer", "process", "registry", "settings", "daemon", "cgroup"},
     {"resources", "echo", "finish", "plan", "keeper", "ladder", "talk", "guardian"},
@@ -42,6 +44,7 @@ PURE = {
     *("encode", "accounting", "dialog", "outcome", "story", "reader", "validate"),
     "errors",
     *("limits", "clocks", "secret_forms", "redact", "drift", "prices"),
+    *("rules.clauses", "rules.words", "rules.lines", "rules.fields", "rules.order"),
     *("serve.wire", "serve.log", "serve.status", "serve.pieces", "serve.tools"),
     *("serve.history", "serve.reasons", "serve.translate", "serve.session"),
     "serve.access",
@@ -79,9 +82,14 @@ def name_of(path: Path) -> str:
     return ".".join(parts).removesuffix(".__init__")
 
 
+@functools.cache
+def parsed(path: Path) -> ast.Module:
+    return ast.parse(path.read_text())
+
+
 def imports(path: Path) -> Iterator[tuple[str, str]]:
     """Give (module, name) of every import, also inside functions; name may be empty."""
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in ast.walk(parsed(path)):
         if isinstance(node, ast.Import):
             yield from ((alias.name, "") for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -158,7 +166,7 @@ def test_pure_modules_import_pure_modules(path: Path) -> None:
 
 @pure
 def test_pure_modules_open_no_file_and_read_no_clock(path: Path) -> None:
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in ast.walk(parsed(path)):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
             allowed = {"exec"} if path.stem == "values" else set()  # it makes classes
             assert node.func.id not in IMPURE_CALLS - allowed
@@ -197,12 +205,12 @@ def test_the_core_knows_no_agent(path: Path) -> None:
 
 @everything
 def test_a_module_says_what_it_owns(path: Path) -> None:
-    assert ast.get_docstring(ast.parse(path.read_text()))
+    assert ast.get_docstring(parsed(path))
 
 
 @everything
 def test_functions_are_short(path: Path) -> None:
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in ast.walk(parsed(path)):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             length = (node.end_lineno or 0) - node.lineno + 1
             assert length <= LONGEST_FUNCTION, f"{node.name}: {length} lines"

@@ -1,0 +1,1 @@
+"""The rules of the dialog protocol, by what they look at."""
