@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 
 import pytest
@@ -23,6 +24,25 @@ settings.load_profile("calm")
 def pytest_addoption(parser: pytest.Parser) -> None:
     """`--update-golden` writes the dialogs of tests/recordings anew: read them then."""
     parser.addoption("--update-golden", action="store_true", default=False)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_cmdline_main(config: pytest.Config) -> None:
+    """Spread the whole suite over the processors; files that were named are run here.
+
+    Half of its time is waiting. A file stays together: its tests share servers. `-n 0`
+    and `-p no:xdist` run one test after the other.
+    """
+    option = config.option
+    if (
+        config.pluginmanager.hasplugin("xdist")
+        and not hasattr(config, "workerinput")
+        and config.args_source is pytest.Config.ArgsSource.TESTPATHS
+        and option.numprocesses is None
+        and not (option.usepdb or option.collectonly)
+    ):
+        option.numprocesses = min(max(os.cpu_count() or 1, 2), 4)
+        option.dist = "loadfile"
 
 
 @pytest.fixture

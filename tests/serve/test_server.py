@@ -7,7 +7,6 @@ import json
 import os
 import signal
 import subprocess
-import time
 import uuid
 from collections.abc import Iterator
 from datetime import datetime
@@ -464,12 +463,10 @@ def test_one_data_folder_is_for_one_server(tmp_path: Path) -> None:
 def test_options_of_a_run_apply_to_each_turn(tmp_path: Path, session: str) -> None:
     slow = child("scripted", "init", "sleep=600")
     server = Server(tmp_path, slow, "--timeout", "1")
-    started = time.monotonic()
     try:
         with server.open(session) as stream:
             server.message(session, "x")
             stream.until_kind("turn_end")
-        assert time.monotonic() - started < PATIENCE
         assert [e["code"] for e in stream.events if e["type"] == "error"] == ["timeout"]
     finally:
         server.close()
