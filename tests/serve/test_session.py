@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
 import pytest
 
 from agent_wrap.events import (
     ApprovalAsked,
     ElicitationAsked,
-    Event,
     HookUpdated,
     InteractionResolved,
     MemoryRecalled,
@@ -18,13 +16,11 @@ from agent_wrap.events import (
     Notice,
     Prompt,
     QuestionAsked,
-    Retracted,
     RunFinished,
     SessionStarted,
     SubagentUpdated,
     TextDelta,
     Thinking,
-    ThinkingDelta,
     TodoItem,
     TodoUpdated,
     ToolFinished,
@@ -35,180 +31,11 @@ from agent_wrap.events import (
     Unparsed,
     Usage,
 )
-from agent_wrap.serve.log import Log, Turn
-from agent_wrap.serve.session import Session
+from agent_wrap.serve.log import Turn
 
-from .client import Parser
+from .telling import NOW, bare, end, session, since, snapshot, told
 
-ID = "0f8fad5b-d9cb-469f-a165-70867728950e"
-NOW = 1_760_000_000_000
-
-
-def session(**how: Any) -> Session:
-    return Session(ID, 1, **how)
-
-
-def told(*events: Event, made: Session | None = None) -> list[dict[str, Any]]:
-    """Give the payloads that facts lead to, all of them checked."""
-    made = session() if made is None else made
-    before = made.cursor
-    for event in events:
-        made.apply(event, NOW)
-    return since(made, before)
-
-
-def since(made: Session, seq: int) -> list[dict[str, Any]]:
-    parser = Parser(seq)
-    for frame in made.log.after(seq, 1 << 30):
-        parser.feed(frame)
-    return [frame.data for frame in parser.frames]
-
-
-def snapshot(made: Session, now: int = NOW) -> dict[str, Any]:
-    parser = Parser()
-    parser.feed(made.snapshot(now))
-    return dict(parser.frames[0].data)
-
-
-def bare(event: dict[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in event.items() if key != "seq"}
-
-
-def end(
-    made: Session, reason: str = "completed", word: str = "", text: str = ""
-) -> None:
-    made.end_turn(reason, text, NOW, agents_word=word)
-
-
-def text_of(events: list[dict[str, Any]], kind: str = "text_delta") -> str:
-    return "".join(event["text"] for event in events if event["type"] == kind)
-
-
-# Texts
-
-
-@pytest.mark.parametrize(
-    ("events", "text"),
-    [
-        ([Message("whole", "m1")], "whole"),
-        (
-            [TextDelta("wh", "m1"), TextDelta("ole", "m1"), Message("whole", "m1")],
-            "whole",
-        ),
-        ([TextDelta("wh", "m1"), Message("whole", "m1")], "whole"),
-        ([TextDelta("wh"), Message("whole", "m1")], "whole"),
-        ([TextDelta("wh", "m1"), Message("whole")], "whole"),
-        (
-            [TextDelta("a\n", "m1"), TextDelta("b\n", "m1"), Message("a\nb", "m1")],
-            "a\nb\n",
-        ),
-        (
-            [TextDelta("one", "m1"), Message("one", "m1"), Message("two", "m1")],
-            "one\n\ntwo",
-        ),
-        (
-            [Message("one", "m1"), TextDelta("two", "m2"), Message("two", "m2")],
-            "one\n\ntwo",
-        ),
-        ([TextDelta("ab", "m1"), Message("a", "m1"), Message("b", "m1")], "ab"),
-        ([Message(" \n"), Message("")], ""),
-        ([TextDelta(""), Message("x")], "x"),
-    ],
-)
-def test_a_text_is_said_once(events: list[Event], text: str) -> None:
-    assert text_of(told(*events)) == text
-
-
-def test_an_attempt_that_was_thrown_away_is_no_part_of_the_next() -> None:
-    events = told(TextDelta("ab", "m1"), Retracted(("m1",)), Message("abc", "m1"))
-    assert [event["text"] for event in events if "text" in event] == ["ab", "\n\nabc"]
-    assert events[2]["type"] == "system_status"
-
-
-def test_thinking_has_pieces_of_its_own() -> None:
-    events = told(
-        ThinkingDelta("", "m1"),
-        ThinkingDelta("hm", "m1"),
-        Thinking("hmm", "m1"),
-        Message("hmm", "m1"),
-    )
-    assert text_of(events, "thinking_delta") == "hmm"
-    assert text_of(events) == "hmm"
-
-
-def test_texts_around_a_tool_need_no_paragraph() -> None:
-    events = told(
-        Message("a"), ToolStarted("t", "Bash"), ToolFinished("t", ""), Message("b")
-    )
-    assert text_of(events) == "ab"
-
-
-# Tools
-
-
-def test_a_tool() -> None:
-    events = told(
-        ToolStarted("t1", "Bash", {"command": "make"}),
-        ToolProgress("t1", "cc"),
-        ToolProgress("t9", "of no tool"),
-        ToolFinished("t1", "done"),
-        ToolStarted("t2", "Read"),
-        ToolFinished("t2", "no file", ok=False),
-        ToolFinished("t2", "twice"),
-    )
-    call = {"toolCallId": "t1", "toolName": "Bash"}
-    assert list(map(bare, events[1:])) == [
-        {
-            "type": "tool_call",
-            **call,
-            "input": '{"command":"make"}',
-            "status": "running",
-        },
-        {"type": "tool_progress", "toolCallId": "t1", "content": "cc"},
-        {"type": "tool_result", **call, "result": "done", "status": "complete"},
-        {
-            "type": "tool_call",
-            "toolCallId": "t2",
-            "toolName": "Read",
-            "status": "running",
-        },
-        {
-            "type": "tool_result",
-            "toolCallId": "t2",
-            "toolName": "Read",
-            "result": "no file",
-            "status": "error",
-        },
-    ]
-
-
-def test_a_repeated_id_is_another_call() -> None:
-    events = told(
-        ToolStarted("t", "A"),
-        ToolFinished("t", "1"),
-        ToolStarted("t", "B"),
-        ToolStarted("", "C"),
-    )
-    ids = [event["toolCallId"] for event in events[1:]]
-    assert ids == ["t", "t", "t#2", "tool-3"]
-
-
-def test_a_subagents_tool_has_its_parents_name() -> None:
-    events = told(ToolStarted("t", "Agent"), ToolStarted("u", "Bash", None, "t"))
-    assert events[-1]["toolName"] == "Agent/Bash"
-
-
-def test_tools_that_are_open_at_the_end_are_closed() -> None:
-    made = session()
-    told(ToolStarted("t", "Bash"), made=made)
-    end(made, "stopped")
-    *_, result, error, last = since(made, 0)
-    assert (result["toolCallId"], result["status"]) == ("t", "error")
-    assert error["type"] == "error"
-    assert last["terminalReason"] == "aborted_tools"
-
-
-# The rest of the vocabulary
+# The vocabulary
 
 
 def test_everything_else_has_the_known_shape() -> None:
@@ -379,21 +206,6 @@ def test_a_long_turn_is_shown_without_its_oldest_events() -> None:
     assert f"{small.left_out} events" in shown[1]["message"]
     assert shown[2]["seq"] == shown[1]["seq"] + 1
     assert len(json.dumps(shown)) < 60_000
-
-
-def test_the_log_is_bounded() -> None:
-    log = Log(max_events=100, max_bytes=10_000)
-    for number in range(1, 1001):
-        log.append(b"%d" % number)
-        assert log.last == number
-    assert log.last - log.first < 100
-    assert log.after(998, 1 << 20) == [b"999", b"1000"]
-    assert log.after(998, 1) == [b"999"]
-    assert not log.holds_after(log.first - 2)
-    assert log.holds_after(log.first - 1)
-    assert not log.holds_after(1001)
-    log.append(b"x" * 20_000)
-    assert log.after(1000, 1) == [b"x" * 20_000]
 
 
 def test_secrets_are_replaced_in_everything_that_leaves() -> None:
