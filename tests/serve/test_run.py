@@ -9,6 +9,8 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
+from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -153,20 +155,29 @@ print(json.dumps({"type": "result", "subtype": "success", "is_error": False}))
 """
 
 
+def has(stream: Stream, count: int) -> bool:
+    return len(stream.frames) > count
+
+
 def test_readers_that_sleep_do_not_hold_up_the_run(tmp_path: Path) -> None:
     go = tmp_path / "go"
     flood = [*PYTHON, "-c", FLOOD, str(go)]
-    with ServedRun(tmp_path, command=flood) as served:
-        sleepers = [served.open(buffer=1 << 14) for _ in range(20)]
-        with served.open() as awake:
-            go.touch()
-            awake.to_end()
+    options = ("--serve-linger", "60")  # for whoever is awake, and slow
+    with (
+        ServedRun(tmp_path, command=flood, options=options) as served,
+        ExitStack() as s,
+    ):
+        for _ in range(20):
+            s.enter_context(served.open(buffer=1 << 14))
+        awake = s.enter_context(served.open())
+        go.touch()
+        for half in (10_000, 20_000):
+            awake.until(partial(has, awake, half))
+        awake.until(lambda: awake.frames[-1].event == "turn_end")
+        assert awake.kinds.count("text_delta") == 20_000
+        served.process.terminate()
         served.end()  # within patience, and the dialog is whole
         assert len(served.messages) == 20_000
-        assert awake.kinds.count("text_delta") == 20_000
-        assert awake.kinds[-1] == "turn_end"
-        for sleeper in sleepers:
-            sleeper.connection.close()
 
 
 def test_a_command_that_cannot_be_started(tmp_path: Path) -> None:
