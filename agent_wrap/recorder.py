@@ -33,8 +33,8 @@ Watcher = Callable[[Event | None, list[Entry]], None]
 class Recorder:
     """Takes the agent's bytes and leaves entries on disk.
 
-    `watchers` are told of each event and its entries, after these are written; of the
-    last entries without an event.
+    `watchers` are told of each event and its entries, after these are written; of
+    entries that no event led to (the first, the last) without one.
     """
 
     def __init__(
@@ -81,7 +81,10 @@ class Recorder:
     def begin(self) -> None:
         """Write `init` now with what is known, unless it is written."""
         if self.dialog.state == "NEW":
-            self._write(self.dialog.begin(time.time()))
+            first = self.dialog.begin(time.time())
+            self._write(first)
+            for watcher in self.watchers:
+                watcher(None, first)
 
     def settle(self) -> None:
         """Read held lines as plain text, and give what is held for grouping."""

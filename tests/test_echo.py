@@ -178,6 +178,14 @@ def test_pretty_shows_what_was_known_before(tmp_path: Path) -> None:
     assert "> do it" in shown.splitlines()
 
 
+def test_pretty_shows_the_beginning_of_a_silent_agent(tmp_path: Path) -> None:
+    options = ("--echo", "pretty", "--prompt", "do it")
+    done = run(tmp_path, scripted("sleep=1.2", *STEPS), *CLAUDE, *options)
+    shown = done.stdout.decode().splitlines()
+    assert (done.entries[0]["data"]["model"], shown[1]) == ("unknown", "> do it")
+    assert "claude-code" in shown[0]
+
+
 def test_none_shows_nothing(tmp_path: Path) -> None:
     done = run(
         tmp_path, scripted(*STEPS, "err=still passed"), *CLAUDE, "--echo", "none"
