@@ -270,7 +270,7 @@ class Dialog:
         if event.message_id and event.message_id != self._tokens_shown:
             usage = self.account.usage_of(event.message_id)
             if usage is not None and usage.final:
-                tokens = (usage.tokens_in, usage.output)
+                tokens = (clean(usage.tokens_in), clean(usage.output))
                 self._tokens_shown = event.message_id
         text = clean_text(text)
         new = entries.message(self._next_seq(), self._stamp(now), text, tokens)

@@ -13,23 +13,28 @@ from typing import Any
 
 import orjson
 
-from agent_wrap.jsonvalue import clean, clean_text
+from agent_wrap.jsonvalue import clean
 from agent_wrap.limits import shorten, shorten_parts
 
-_TEXTUAL = frozenset(
+_SIMPLE = frozenset(
     {"seq", "ts", "type", "role", "content", "tool_id", "name", "status", "result"}
     | {"tokens"}
 )
-"""Keys of entries that hold texts, and numbers."""
+"""Keys of entries that hold texts and counts, nothing that has to be looked through."""
 
 _ascii = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
 
 
-def encode(entry: dict[str, Any]) -> bytes:
-    """Encode an entry, its line feed included."""
-    text = entry.get("content") or entry.get("result")
-    if type(text) is str and not text.isascii() and (line := _foreign(entry)):
-        return line
+def encode(entry: dict[str, Any], *, cleaned: bool = False) -> bytes:
+    """Encode an entry, its line feed included.
+
+    `cleaned`: texts and counts went through `clean`, as those of a dialog's entries.
+    """
+    if cleaned:
+        text = entry.get("content") or entry.get("result")
+        # orjson would write it in UTF-8, in vain: it is not asked.
+        if type(text) is str and not text.isascii() and entry.keys() <= _SIMPLE:
+            return (_ascii(entry) + "\n").encode()
     try:
         # The check as well: surrogates, integers beyond 64 bits, depth, other types.
         line = orjson.dumps(entry, option=orjson.OPT_APPEND_NEWLINE)
@@ -43,23 +48,6 @@ def encode(entry: dict[str, Any]) -> bytes:
         return _ascii(entry).encode() + b"\n"
     except (TypeError, ValueError):  # not a number, or a type that only orjson takes
         return _careful(entry)
-
-
-def _foreign(entry: dict[str, Any]) -> bytes | None:
-    """Encode text that orjson would write in UTF-8: in vain, so it is not asked first.
-
-    None where there is more to check, or to mend, than texts and small numbers.
-    """
-    if not entry.keys() <= _TEXTUAL or not _small(entry.get("tokens", {})):
-        return None
-    for value in entry.values():
-        if type(value) is str and clean_text(value) is not value:
-            return None
-    return _ascii(entry).encode() + b"\n"
-
-
-def _small(numbers: dict[str, Any]) -> bool:
-    return all(type(n) is int and 0 <= n < 2**63 for n in numbers.values())
 
 
 def encode_within(entry: dict[str, Any], longest: int) -> tuple[bytes, bool]:

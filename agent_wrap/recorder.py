@@ -205,9 +205,10 @@ class Recorder:
                 self.archive.dialog.sync()
 
     def _encode(self, entry: Entry) -> bytes:
-        line = encode(entry)
+        line = encode(entry, cleaned=True)
         if len(line) > SHORTEST_LINE and len(line) > self._budget.longest_line:
             line = encode(shorten(entry, len(line), self._budget.longest_line))
             self.cut += 1
-        # A second look: escapes that the raw stream spelt in another way, and pieces.
-        return self.redactor.replace_line(line)
+        # A second look: what the raw stream spelt in another way, or told in pieces.
+        redactor = self.redactor
+        return redactor.replace_line(line) if redactor.found(line) else line

@@ -82,7 +82,7 @@ class Redactor:
         A line of JSON stays one, unless the secret is JSON itself: a number or a word
         (by an extra name only), or an object that is printed as one.
         """
-        return self._apply(data, len(data), 0)[0] if self._found(data) else data
+        return self._apply(data, len(data), 0)[0] if self.found(data) else data
 
     def replace_line(self, line: bytes) -> bytes:
         """Replace every secret in a line of ours, which stays what it is.
@@ -90,7 +90,7 @@ class Redactor:
         A value like `2026` or `complete` may stand where no mark can, in a number, a
         timestamp, a word of the protocol: then only others' strings are looked at.
         """
-        if not self._found(line):
+        if not self.found(line):
             return line
         import json
 
@@ -130,7 +130,8 @@ class Redactor:
         """Begin a stream of bytes that come in pieces."""
         return StreamRedactor(self)
 
-    def _found(self, data: bytes) -> bool:
+    def found(self, data: bytes) -> bool:
+        """May a secret be in the data?"""
         # One plain find each: a regular expression is five times slower.
         for needle in self._needles:  # noqa: SIM110  # any() makes a generator a line
             if needle in data:
@@ -226,7 +227,7 @@ class StreamRedactor:
         data = self._tail + chunk if self._tail else chunk
         cut = redactor._cut(data)
         self._tail = data[cut:]
-        if self._covered or redactor._found(data):
+        if self._covered or redactor.found(data):
             out, self._covered = redactor._apply(data, cut, self._covered)
             return out
         return data[:cut]  # the same object when it is all of it

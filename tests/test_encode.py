@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent_wrap.encode import encode
-from agent_wrap.jsonvalue import clean
+from agent_wrap.jsonvalue import clean, clean_text
 
 ANY_TEXT = st.text(st.characters(exclude_categories=()), max_size=8)
 CLEAN_TEXT = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=8)
@@ -87,3 +87,10 @@ def test_deep_values_do_not_run_out_of_stack() -> None:
     for _ in range(100_000):
         value = [value]
     assert strict(encode({"args": {"deep": value}}))
+
+
+@given(ANY_TEXT, st.sampled_from(["content", "result", "name"]))
+def test_cleaned_entries_are_encoded_as_all_others(text: str, key: str) -> None:
+    entry = {"seq": 1, "type": "message", "tokens": {"in": 1, "out": 2}}
+    entry[key] = clean_text(text)
+    assert encode(entry, cleaned=True) == encode(entry)
