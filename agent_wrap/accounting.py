@@ -8,12 +8,12 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 from agent_wrap.events import Event, Retracted, RunFinished, TurnStarted, Usage
+from agent_wrap.newest import Newest
 from agent_wrap.values import value
 
 REMEMBERED = 4096
@@ -107,9 +107,8 @@ class Account:
         self.reported: Tokens | None = None
         """The agent's own last total."""
         self.reported_turns: int | None = None
-        # Ordered: dropping the first key of a plain dict scans all that went before.
-        self._turn_ids: OrderedDict[str, None] = OrderedDict()
-        self._usages: OrderedDict[str, Usage] = OrderedDict()
+        self._turn_ids: Newest[str, None] = Newest(REMEMBERED)
+        self._usages: Newest[str, Usage] = Newest(REMEMBERED)
         self._total: Tokens | None = None
         self._messages = _Sum()
         self._since_total: _Sum | None = None
@@ -179,25 +178,21 @@ class Account:
     def _turn(self, event: TurnStarted) -> None:
         if event.id in self._turn_ids:
             return
-        self._turn_ids[event.id] = None
+        self._turn_ids.add(event.id, None)
         self.turns += 1
-        if len(self._turn_ids) > REMEMBERED:
-            self._turn_ids.popitem(last=False)
 
     def _count(self, usage: Usage) -> None:
         if usage.scope == "total":
             self._report(usage)
             return
-        usages, message_id = self._usages, usage.message_id
-        old = usages.get(message_id)
+        message_id = usage.message_id
+        old = self._usages.get(message_id)
         if old == usage:  # some agents repeat it with each block of an answer
             return
-        usages[message_id] = usage
+        self._usages.add(message_id, usage)
         self._add(self._messages, usage, old)
         if self._since_total is not None and message_id not in self._in_total:
             self._add(self._since_total, usage, old)
-        if len(usages) > REMEMBERED:
-            usages.popitem(last=False)
 
     @staticmethod
     def _add(total: _Sum, usage: Usage, old: Usage | None) -> None:

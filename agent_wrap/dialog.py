@@ -9,12 +9,11 @@ waits for what `init` names; the first entry that cannot wait begins it.
 
 from __future__ import annotations
 
-from collections import OrderedDict, deque
 from collections.abc import Callable
 from typing import Any, Literal
 
 from agent_wrap import entries
-from agent_wrap.accounting import REMEMBERED, Account
+from agent_wrap.accounting import Account
 from agent_wrap.entries import Entry
 from agent_wrap.errors import DialogError
 from agent_wrap.events import (
@@ -27,33 +26,13 @@ from agent_wrap.events import (
     ToolStarted,
 )
 from agent_wrap.jsonvalue import clean, clean_text, too_deep
-from agent_wrap.limits import LONGEST_NAME, Budget, Kind
+from agent_wrap.limits import Budget, Kind
+from agent_wrap.tools import OpenTool, Tools
 
 State = Literal["NEW", "OPEN", "COMPLETE"]
 
 _NOTHING: list[Entry] = []
 """No entries; never changed."""
-
-
-class OpenTool:
-    """A tool start that still waits for its result."""
-
-    __slots__ = ("entry_id", "name", "native_id")
-
-    def __init__(self, native_id: str, entry_id: str, name: str) -> None:
-        self.native_id = native_id
-        self.entry_id = entry_id
-        self.name = name
-
-
-def take_unused(wanted: str, used: set[str]) -> str:
-    """Give the id, or its first `#2`, `#3`, ... that is not used; from now on it is."""
-    unique, use = wanted, 1
-    while unique in used:
-        use += 1
-        unique = f"{wanted}#{use}"
-    used.add(unique)
-    return unique
 
 
 class Dialog:
@@ -96,9 +75,7 @@ class Dialog:
         self.refused = 0
         self._prompt = prompt
         self._prompt_due = written < 2
-        self._open: dict[str, deque[OpenTool]] = {}
-        self._used_ids: set[str] = set()
-        self._names: OrderedDict[str, str] = OrderedDict()
+        self.tools = Tools()
         self._tokens_shown: str = ""
         self._handlers: dict[type[Event], Callable[[Any, float], list[Entry]]] = {
             Message: self._message,
@@ -114,12 +91,12 @@ class Dialog:
     @property
     def open_tools(self) -> list[OpenTool]:
         """The tools whose result has not come, oldest first."""
-        return [tool for same_id in self._open.values() for tool in same_id]
+        return self.tools.all_open()
 
     @property
     def tools_open(self) -> int:
         """How many tools wait for their result."""
-        return self.budget.open_tools
+        return len(self.tools)
 
     @property
     def all_known(self) -> bool:
@@ -166,10 +143,9 @@ class Dialog:
         `unfinished` is the error text of tools that are still open.
         """
         out = list(self._ready(now))
-        for tool in self.open_tools:
+        for tool in self.tools.finish_all():
             out.append(self._result(tool, unfinished, ok=False, now=now))
             self.tools_closed += 1
-        self._open.clear()
         self.budget.open_tools = 0
         last = entries.complete(
             self._next_seq(),
@@ -196,21 +172,10 @@ class Dialog:
             elif kind == "prompt":
                 self._prompt_due = True
             elif status == "running":
-                self._forget(entry["tool_id"])
+                self.tools.forget(entry["tool_id"])
             elif kind == "tool":
-                tool = OpenTool(entry["tool_id"], entry["tool_id"], entry["name"])
-                self._open.setdefault(entry["tool_id"], deque()).appendleft(tool)
-                self.budget.open_tools += 1
-
-    def _forget(self, entry_id: str) -> None:
-        """Forget a tool whose start nobody will see: its result has no place."""
-        for native_id, same_id in list(self._open.items()):
-            kept = deque(tool for tool in same_id if tool.entry_id != entry_id)
-            self.budget.open_tools -= len(same_id) - len(kept)
-            if kept:
-                self._open[native_id] = kept
-            else:
-                del self._open[native_id]
+                self.tools.reopen(entry["tool_id"], entry["name"])
+        self.budget.open_tools = len(self.tools)
 
     def _room_for(self, kind: Kind) -> bool:
         """May another entry of this kind be written? It is counted when not."""
@@ -280,31 +245,22 @@ class Dialog:
         if not self._room_for("tool"):
             return []
         first = self._ready(now)
-        name = clean_text(event.name) or "tool"
-        if event.parent and event.parent in self._names:
-            name = f"{self._names[event.parent]}/{name}"
-        name = name[:LONGEST_NAME]  # here: start and result must have the same
-        tool = OpenTool(event.id, self._unique_id(event.id), name)
-        self._open.setdefault(event.id, deque()).append(tool)
+        tool = self.tools.start(event.id, event.name, event.parent)
         self.budget.open_tools += 1
-        self._remember_name(event.id, name)
         self.tools_started += 1
         args: dict[str, Any] | None = event.args
         if args and too_deep(args):
             args = clean(args)
         new = entries.tool_start(
-            self._next_seq(), self._stamp(now), tool.entry_id, name, args
+            self._next_seq(), self._stamp(now), tool.id, tool.name, args
         )
         return [*first, new]
 
     def _tool_finished(self, event: ToolFinished, now: float) -> list[Entry]:
-        same_id = self._open.get(event.id)
-        if not same_id:  # a result without a start would be unpaired: kept raw only
+        tool = self.tools.finish(event.id)
+        if tool is None:  # a result without a start would be unpaired: kept raw only
             return []
-        tool = same_id.popleft()
         self.budget.open_tools -= 1
-        if not same_id:
-            del self._open[event.id]
         if event.ok:
             self.tools_ok += 1
         else:
@@ -315,20 +271,8 @@ class Dialog:
 
     def _result(self, tool: OpenTool, output: str, *, ok: bool, now: float) -> Entry:
         return entries.tool_result(
-            self._next_seq(), self._stamp(now), tool.entry_id, tool.name, output, ok=ok
+            self._next_seq(), self._stamp(now), tool.id, tool.name, output, ok=ok
         )
-
-    def _unique_id(self, native_id: str) -> str:
-        """Give an id that no entry has: pages hide all starts of one finished id."""
-        wanted = (
-            clean_text(native_id)[:LONGEST_NAME] or f"tool-{self.tools_started + 1}"
-        )
-        return take_unused(wanted, self._used_ids)
-
-    def _remember_name(self, native_id: str, name: str) -> None:
-        self._names[native_id] = name
-        if len(self._names) > REMEMBERED:
-            self._names.popitem(last=False)
 
     def _next_seq(self) -> int:
         seq = self.seq

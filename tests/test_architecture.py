@@ -15,19 +15,20 @@ CORE = ROOT / "agent_wrap"
 ADAPTERS = ROOT / "adapters" / "agent_wrap_adapters"
 
 LAYERS = [
-    {"values"},
+    {"values", "newest"},
     {"version", "errors", "events", "jsonvalue", "lines", "entries", "limits"},
     {"options"},
     {"shapes", "adapter", "accounting", "story", "outcome", "identity", "ledger"},
     {"drift", "prices"},
     {"stderr", "view.plain"},
     {"rules.clauses", "rules.words", "rules.lines", "rules.fields", "rules.order"},
+    {"tools"},
     {"encode", "dialog", "reader", "validate", "clocks", "secret_forms", "redact"},
     {"event_lines", "writer", "process", "registry", "settings", "daemon", "cgroup"},
     {"resources", "echo", "finish", "plan", "keeper", "ladder", "talk", "guardian"},
     {"first_lines", "streams", "recorder", "testing", "dialog_writer"},
     {
-        *("serve.wire", "serve.log", "serve.status", "serve.pieces", "serve.tools"),
+        *("serve.wire", "serve.log", "serve.status", "serve.pieces"),
         *("serve.history", "serve.reasons", "serve.translate", "serve.session"),
         *("serve.access", "serve.feed", "serve.listener", "serve.web", "serve.live"),
     },
@@ -40,12 +41,13 @@ LAYERS = [
 not named here stands above them all."""
 
 PURE = {
+    *("newest", "tools"),
     *("values", "events", "adapter", "lines", "jsonvalue", "shapes", "entries"),
     *("encode", "accounting", "dialog", "outcome", "story", "reader", "validate"),
     "errors",
     *("limits", "clocks", "secret_forms", "redact", "drift", "prices"),
     *("rules.clauses", "rules.words", "rules.lines", "rules.fields", "rules.order"),
-    *("serve.wire", "serve.log", "serve.status", "serve.pieces", "serve.tools"),
+    *("serve.wire", "serve.log", "serve.status", "serve.pieces"),
     *("serve.history", "serve.reasons", "serve.translate", "serve.session"),
     "serve.access",
 }

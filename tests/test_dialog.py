@@ -230,7 +230,7 @@ def test_deep_arguments_are_cut_to_a_note() -> None:
 def test_complete_closes_what_is_open_first() -> None:
     dialog = opened()
     apply(dialog, ToolStarted("a", "bash"), ToolStarted("b", "read"))
-    assert [tool.entry_id for tool in dialog.open_tools] == ["a", "b"]
+    assert [tool.id for tool in dialog.open_tools] == ["a", "b"]
     entries = dialog.complete("timeout", duration_ms=5, now=NOW, unfinished="too late")
     assert short(entries) == ["error a bash", "error b read", "complete"]
     assert [entry.get("error") for entry in entries] == ["too late", "too late", None]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Iterable
+
+from agent_wrap.newest import Newest
 
 REMEMBERED = 64
 """Messages of which pieces were seen but which did not come whole."""
@@ -28,7 +29,7 @@ class Pieces:
     """What was said of messages that are not whole yet."""
 
     def __init__(self) -> None:
-        self._seen: OrderedDict[str, _Seen] = OrderedDict()
+        self._seen: Newest[str, _Seen] = Newest(REMEMBERED)
 
     def begins(self, message_id: str) -> bool:
         """Is nothing known of this message?"""
@@ -38,9 +39,8 @@ class Pieces:
         """Take note of a piece that was said."""
         seen = self._seen.get(message_id)
         if seen is None:
-            seen = self._seen[message_id] = _Seen()
-            if len(self._seen) > REMEMBERED:
-                self._seen.popitem(last=False)
+            seen = _Seen()
+            self._seen.add(message_id, seen)
         seen.add(text)
 
     def rest(self, text: str, message_id: str) -> str:

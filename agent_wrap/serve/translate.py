@@ -34,7 +34,7 @@ from agent_wrap.events import (
 )
 from agent_wrap.jsonvalue import clean
 from agent_wrap.serve.pieces import Pieces
-from agent_wrap.serve.tools import Tools
+from agent_wrap.tools import OpenTool, Tools
 
 Said = Iterator[tuple[str, dict[str, Any]]]
 
@@ -93,8 +93,8 @@ class Translator:
 
     def close(self, unfinished: str) -> Said:
         """Give what ends with the turn: tools, questions, tasks."""
-        for tool_id, name in self.tools.finish_all():
-            yield _result(tool_id, name, unfinished, "error")
+        for tool in self.tools.finish_all():
+            yield _result(tool, unfinished, "error")
         for shown in self._asked.values():
             yield "interaction_resolved", {"id": shown, "resolution": "cancelled"}
         self._asked.clear()
@@ -112,7 +112,7 @@ class Translator:
         """Take note of an event of an earlier life: what it opened is to be closed."""
         kind = payload["type"]
         if kind == "tool_call":
-            self.tools.recall(payload["toolCallId"], payload["toolName"])
+            self.tools.reopen(payload["toolCallId"], payload["toolName"])
         elif kind == "tool_result":
             self.tools.finish(payload["toolCallId"])
         elif kind == "subagent_update" and payload["status"] == "running":
@@ -150,9 +150,9 @@ class Translator:
         return kind, {"text": text}
 
     def _tool_started(self, event: ToolStarted, now_ms: int) -> Said:
-        tool_id, name = self.tools.start(event.id, event.name, event.parent)
+        tool = self.tools.start(event.id, event.name, event.parent)
         self._last = ""
-        call = {"toolCallId": tool_id, "toolName": name}
+        call = {"toolCallId": tool.id, "toolName": tool.name}
         if event.args is not None:
             call["input"] = _json(event.args)
         yield "tool_call", {**call, "status": "running"}
@@ -165,7 +165,7 @@ class Translator:
     def _tool_finished(self, event: ToolFinished, now_ms: int) -> Said:
         tool = self.tools.finish(event.id)
         if tool is not None:
-            yield _result(*tool, event.output, "complete" if event.ok else "error")
+            yield _result(tool, event.output, "complete" if event.ok else "error")
 
     def _counted(self, event: Event, now_ms: int) -> Said:
         self.account.apply(event)
@@ -288,10 +288,8 @@ def _status(**part: Any) -> tuple[str, dict[str, Any]]:
     return "status_change", {"status": part}
 
 
-def _result(
-    tool_id: str, name: str, text: str, status: str
-) -> tuple[str, dict[str, Any]]:
-    told = {"toolCallId": tool_id, "toolName": name}
+def _result(tool: OpenTool, text: str, status: str) -> tuple[str, dict[str, Any]]:
+    told = {"toolCallId": tool.id, "toolName": tool.name}
     return "tool_result", {**told, "result": text, "status": status}
 
 
