@@ -16,7 +16,7 @@ import orjson
 
 from agent_wrap.entries import UNKNOWN, Entry
 from agent_wrap.export.run import Pair, Run
-from agent_wrap.export.steps import Step, steps
+from agent_wrap.export.steps import Step, later, steps
 from agent_wrap.shapes import get_count, get_dict, get_text
 from agent_wrap.version import __version__
 from agent_wrap.view.reading import moment, output_of
@@ -68,18 +68,13 @@ class _Trace:
     def spans(self) -> Iterator[Span]:
         """Give the root, then its children in their order."""
         yield self._root()
-        before = self._start  # when the model was last given something
         for step in steps(self._run.paired()):
             if isinstance(step, Step):
-                yield self._chat(step, before)
+                yield self._chat(step)
                 for call in step.calls:
                     yield self._tool(call)
-                    before = _later(before, (call.result or call.entry)["ts"])
-                before = _later(before, step.last["ts"])
-            else:
-                before = _later(before, step.entry["ts"])
-                if step.entry["type"] == "tool":
-                    yield self._tool(step)
+            elif step.entry["type"] == "tool":
+                yield self._tool(step)
 
     def _root(self) -> Span:
         row, summary = self._run.row, self._run.summary
@@ -118,7 +113,7 @@ class _Trace:
         )
         return span
 
-    def _chat(self, step: Step, before: str) -> Span:
+    def _chat(self, step: Step) -> Span:
         parts: list[dict[str, Any]] = []
         if step.thinking:
             parts.append({"type": "reasoning", "content": step.thinking["content"]})
@@ -131,10 +126,9 @@ class _Trace:
         reason = "tool_call" if step.calls else "stop"
         answer = {**_message("assistant", parts), "finish_reason": reason}
         tokens = step.message.get("tokens", {}) if step.message else {}
-        begin = before if _nanoseconds(before) < _nanoseconds(step.first["ts"]) else ""
         name = "chat" if self._model == UNKNOWN else f"chat {self._model}"
-        span = self._span(name, CLIENT, begin or step.first["ts"])
-        span["endTimeUnixNano"] = str(_nanoseconds(_later(begin, step.last["ts"])))
+        span = self._span(name, CLIENT, step.given)
+        span["endTimeUnixNano"] = str(_nanoseconds(later(step.given, step.last["ts"])))
         span["attributes"] = _attributes(
             {
                 **self._common("chat"),
@@ -153,7 +147,7 @@ class _Trace:
             result = entry
         name, args = entry["name"], entry.get("args")
         span = self._span(f"execute_tool {name}", INTERNAL, entry["ts"])
-        end = _later(entry["ts"], result["ts"] if result else self._end)
+        end = later(entry["ts"], result["ts"] if result else self._end)
         span["endTimeUnixNano"] = str(_nanoseconds(end))
         failed = result is not None and result["status"] == "error"
         if result:
@@ -245,7 +239,3 @@ def _json(value: Any) -> str:
 def _nanoseconds(ts: str) -> int:
     found = moment(ts)
     return (found - _EPOCH) // timedelta(microseconds=1) * 1000 if found else 0
-
-
-def _later(first: str, second: str) -> str:
-    return first if _nanoseconds(first) > _nanoseconds(second) else second
