@@ -16,6 +16,7 @@ from agent_wrap.view.reading import Reader
 
 FORMATS = {
     "html": "one self-contained page to look at and pass on",
+    "svg": "a picture: who worked when, tokens, memory and CPU",
     "markdown": "for an issue or a review",
     "atif": "ATIF 1.8, the trajectory format of Harbor",
     "otel": "OpenTelemetry GenAI spans, as OTLP JSON",
