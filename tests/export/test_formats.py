@@ -1,12 +1,10 @@
-"""ATIF, OpenTelemetry, AG-UI: accepted by the tools of others, and nothing is lost.
+"""ATIF, OpenTelemetry, AG-UI: nothing is lost.
 
-From each export the dialog is made again and compared. The foreign validators are
-used where they are installed; `harbor` needs Python 3.12.
+From each export the dialog is made again and compared.
 """
 
 from __future__ import annotations
 
-import base64
 import json
 from collections.abc import Iterator
 from typing import Any
@@ -57,13 +55,6 @@ def test_atif_knows_the_summary() -> None:
     final = found["final_metrics"]
     assert (final["total_cost_usd"], final["total_cached_tokens"]) == (0.25, 1000)
     assert final["extra"]["exit_code"] == 124
-
-
-def test_harbor_accepts_every_trajectory() -> None:
-    validator = pytest.importorskip("harbor.utils.trajectory_validator")
-    for name, run in RUNS.items():
-        check = validator.TrajectoryValidator()
-        assert check.validate(json.loads(exported(atif, run))), (name, check.errors)
 
 
 # ---- OpenTelemetry ----------------------------------------------------------
@@ -172,37 +163,6 @@ def test_otel_spans_are_one_tree_in_time() -> None:
             assert begin <= first <= last <= end, name
 
 
-def test_the_opentelemetry_protocol_accepts_every_trace() -> None:
-    name = "opentelemetry.proto.collector.trace.v1.trace_service_pb2"
-    kind = pytest.importorskip(name).ExportTraceServiceRequest
-    json_format = pytest.importorskip("google.protobuf.json_format")
-    for run in RUNS.values():
-        found = json.loads(exported(otel, run))
-        for span in found["resourceSpans"][0]["scopeSpans"][0]["spans"]:
-            for key in ("traceId", "spanId", "parentSpanId"):  # OTLP has them in hex
-                if key in span:
-                    raw = bytes.fromhex(span[key])
-                    span[key] = base64.b64encode(raw).decode()
-        request = json_format.ParseDict(found, kind())
-        spans = request.resource_spans[0].scope_spans[0].spans
-        assert {(len(span.trace_id), len(span.span_id)) for span in spans} == {(16, 8)}
-        assert kind.FromString(request.SerializeToString()) == request
-
-
-def test_the_semantic_conventions_know_our_names() -> None:
-    known = pytest.importorskip(
-        "opentelemetry.semconv._incubating.attributes.gen_ai_attributes"
-    )
-    names = {value for value in vars(known).values() if isinstance(value, str)}
-    used = {
-        key
-        for span in spans_of(exported(otel, SAMPLES["plain"]))
-        for key in span["attributes"]
-        if key.startswith("gen_ai.")
-    }
-    assert used <= names
-
-
 # ---- AG-UI ------------------------------------------------------------------
 
 
@@ -251,15 +211,3 @@ def from_ag_ui(text: str) -> Iterator[Entry]:
 def test_ag_ui_loses_nothing(name: str) -> None:
     run = RUNS[name]
     assert restored(from_ag_ui(exported(ag_ui, run))) == original(run)
-
-
-def test_ag_ui_accepts_every_event() -> None:
-    core = pytest.importorskip("ag_ui.core")
-    adapter = pytest.importorskip("pydantic").TypeAdapter(core.Event)
-    assert ag_ui.PROTOCOL == core.PROTOCOL_VERSION
-    for run in RUNS.values():
-        for line in exported(ag_ui, run).splitlines():
-            event = adapter.validate_json(line)
-            shown = json.loads(event.model_dump_json(by_alias=True))
-            assert shown == json.loads(line)
-            assert not event.model_extra
