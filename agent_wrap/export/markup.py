@@ -1,4 +1,4 @@
-"""Texts of a dialog as text of HTML and SVG: nothing in them is markup, or hidden."""
+"""Texts of a dialog as text of a page: nothing in them is markup, or hidden."""
 
 from __future__ import annotations
 
@@ -14,10 +14,14 @@ _HIDDEN = re.compile(
 )
 
 
+def visible(found: str) -> str:
+    """Give a text in which what could reorder or hide it is replaced."""
+    return _HIDDEN.sub("\N{REPLACEMENT CHARACTER}", strip_terminal(found))
+
+
 def text(found: str) -> str:
-    """Escape a text; what could reorder or hide it is made visible."""
-    shown = _HIDDEN.sub("\N{REPLACEMENT CHARACTER}", strip_terminal(found))
-    return html.escape(shown)
+    """Escape a text for HTML and SVG."""
+    return html.escape(visible(found))
 
 
 def line(found: str, longest: int = LINE) -> str:

@@ -34,6 +34,9 @@ class Block:
                 pieces = list(line.wrap(console, width, overflow="fold"))
             for piece in pieces:
                 yield margin
-                yield from piece.render(console)
+                if piece.spans:
+                    yield from piece.render(console)
+                else:  # rich would leave out the style of the text itself
+                    yield Segment(piece.plain, console.get_style(piece.style))
                 yield Segment.line()
                 margin = Segment(" " * len(self._margin))

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 from typing import Any
 
 import pytest
 
-from agent_wrap.export import ag_ui, atif, otel
+from agent_wrap.export import ag_ui, atif, markdown, otel
+from agent_wrap.export.markup import visible
 from agent_wrap.export.run import Run
 
 from .samples import RECORDINGS, SAMPLES, runs
@@ -113,6 +115,24 @@ def test_ag_ui_accepts_every_event() -> None:
             shown = json.loads(event.model_dump_json(by_alias=True))
             assert shown == json.loads(line)
             assert not event.model_extra
+
+
+def test_a_markdown_parser_finds_nothing_but_text() -> None:
+    """No link, no image, no HTML but ours; and each text is there, whole."""
+    parser = pytest.importorskip("markdown_it").MarkdownIt("commonmark")
+    ours = re.compile("<details><summary>[^<>]*</summary>|</details>")
+    for name, run in RUNS.items():
+        tokens = parser.parse("".join(markdown.export(run)))
+        inner = [child for token in tokens for child in token.children or ()]
+        kinds = {token.type for token in (*tokens, *inner)}
+        assert not kinds & {"html_inline", "link_open", "image"}, name
+        for token in tokens:
+            if token.type == "html_block":
+                assert ours.fullmatch(token.content.strip()), name
+        fences = {token.content for token in tokens if token.type == "fence"}
+        for entry in run.read():
+            if entry["type"] in ("prompt", "thinking"):
+                assert visible(entry["content"]).strip("\n") + "\n" in fences
 
 
 def test_the_order_of_ag_ui_events_is_what_its_validator_expects() -> None:

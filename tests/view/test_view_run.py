@@ -108,6 +108,36 @@ def test_hostile_content_controls_nothing(
     assert ":smile:" in left
 
 
+def test_colours_say_what_is_what(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("TERM", "xterm-256color")
+    diff = "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-old line\n+new line"
+    found = [
+        *dialog(end=False),
+        entries.tool_start(8, ts(9), "t3", "bash", None),
+        entries.tool_result(9, ts(9), "t3", "bash", diff, ok=True),
+        entries.tool_start(10, ts(10), "t4", "bash", None),
+        entries.tool_result(11, ts(10), "t4", "bash", "one\ntwo", ok=True),
+    ]
+    assert cli.main(["view", write(tmp_path, found)]) == 0
+    seen = capfd.readouterr().out
+    for style, text in (
+        ("2;3", "✻ hello"),  # dim and italic
+        ("31", "    -hello"),
+        ("32", "    +b"),
+        ("31", "    -old line"),
+        ("32", "    +new line"),
+        ("36", "    @@ -1 +1 @@"),
+        ("2", "    two"),
+    ):
+        assert f"\x1b[{style}m{text}" in seen, text
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert cli.main(["view", str(tmp_path)]) == 0
+    assert not re.search("\x1b\\[3[0-9]m", capfd.readouterr().out)
+
+
 def test_every_recording_is_shown(capfd: pytest.CaptureFixture[str]) -> None:
     for path in RECORDINGS:
         assert cli.main(["view", str(path)]) == 0, path
