@@ -71,7 +71,7 @@ footer .text{margin-top:.3rem}
 @media(max-width:40rem){body{padding:0 .7rem 3rem;font-size:.95rem}
 article{grid-template-columns:minmax(0,1fr)}article>time{text-align:left;line-height:1.2}
 .prompt details{margin-left:0}
-dl{gap:.4rem 1.2rem}input{width:8rem}svg.picture text{font-size:15px}}
+dl{gap:.4rem 1.2rem}input{width:8rem}svg.picture text{font-size:18px}}
 @media print{pre{max-height:none}nav{display:none}}
 """
     + PICTURE

@@ -1,19 +1,15 @@
-"""Two runs side by side: what differs in their figures, and their steps aligned.
-
-Steps that say the same stand beside each other; between them, those of one kind do
-(two calls of one tool, two messages), each in its run's order.
-"""
+"""Two runs compared: their figures and how they differ, their steps aligned."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass
-from difflib import SequenceMatcher
 from typing import Any
 
 from agent_wrap.entries import Entry
 from agent_wrap.view import words
+from agent_wrap.view.align import Moment, aligned
 from agent_wrap.view.arguments import one_line
 from agent_wrap.view.facts import Facts
 from agent_wrap.view.plain import safe_line
@@ -23,19 +19,8 @@ MOST = 2000
 """Steps of a run that are aligned; what takes longest grows with their square."""
 TEXT = 300
 SIGNS = {"prompt": "> ", "thinking": "~ ", "message": "", "complete": "■ "}
-SAME, ALIKE, LEFT, RIGHT = "=", "~", "<", ">"
 
 Row = dict[str, Any]
-
-
-@dataclass
-class Moment:
-    """One step in one line; `kind` is what another run's step must be to be alike."""
-
-    elapsed_ms: int
-    kind: str
-    text: str
-    failed: bool = False
 
 
 @dataclass(frozen=True)
@@ -86,38 +71,6 @@ def _said(entry: Entry) -> tuple[str, str]:
 
 def _cut(text: str) -> str:
     return safe_line(" ".join(text[:TEXT].split()))
-
-
-def aligned(
-    left: list[Moment], right: list[Moment]
-) -> Iterator[tuple[str, Moment | None, Moment | None]]:
-    """Pair the steps of two runs; each comes once, a mark says how they compare."""
-    exact = [[(m.kind, m.text) for m in side] for side in (left, right)]
-    for tag, a, b, c, d in _blocks(*exact):
-        if tag == "equal":
-            for one, other in zip(left[a:b], right[c:d], strict=True):
-                yield SAME if one.failed == other.failed else ALIKE, one, other
-        else:
-            yield from _alike(left[a:b], right[c:d])
-
-
-def _alike(
-    left: list[Moment], right: list[Moment]
-) -> Iterator[tuple[str, Moment | None, Moment | None]]:
-    kinds = [[m.kind for m in side] for side in (left, right)]
-    for tag, a, b, c, d in _blocks(*kinds):
-        if tag == "equal":
-            pairs = zip(left[a:b], right[c:d], strict=True)
-            yield from ((ALIKE, one, other) for one, other in pairs)
-        else:
-            yield from ((LEFT, one, None) for one in left[a:b])
-            yield from ((RIGHT, None, other) for other in right[c:d])
-
-
-def _blocks(
-    left: list[Any], right: list[Any]
-) -> Sequence[tuple[str, int, int, int, int]]:
-    return SequenceMatcher(None, left, right, autojunk=False).get_opcodes()
 
 
 def figures(left: Told, right: Told) -> Iterator[tuple[str, str, str, str]]:

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from agent_wrap.view import compare, words
-from agent_wrap.view.compare import ALIKE, LEFT, RIGHT, SAME, Moment, Told
+from agent_wrap.view.align import ALIKE, LEFT, RIGHT, SAME, Moment, aligned
+from agent_wrap.view.compare import Told
 from agent_wrap.view.show import WIDTH_OF_A_PIPE
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ def plain(left: Told, right: Told) -> None:
         print(f"{name[:NAME]:<{NAME}}  {_end(one)}  {_end(other)}  {change}".rstrip())
     print(f"\n{LEGEND}\n")
     width = (WIDTH_OF_A_PIPE - 3) // 2
-    for mark, one_step, other_step in compare.aligned(left.moments, right.moments):
+    for mark, one_step, other_step in aligned(left.moments, right.moments):
         first, second = _line(one_step)[:width], _line(other_step)[:width]
         print(f"{first.ljust(width)} {mark} {second}".rstrip())
     for line in _left_out(left, right):
@@ -40,7 +41,7 @@ def pretty(left: Told, right: Told, screen: Console) -> None:
     screen.print(_figures(left, right))
     screen.print(Text(LEGEND, style="dim"))
     width = max(10, (screen.width - 3) // 2)
-    for mark, one, other in compare.aligned(left.moments, right.moments):
+    for mark, one, other in aligned(left.moments, right.moments):
         style = STYLES[mark]
         row = Text()
         cells = [Text(_line(step), style=style) for step in (one, other)]

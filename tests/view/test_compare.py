@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from agent_wrap import cli, entries
 from agent_wrap.view import compare
-from agent_wrap.view.compare import Moment, aligned
+from agent_wrap.view.align import Moment, aligned
 
 HOSTILE = "\x1b[2J\x1b]8;;http://evil\x1b\\x\u202e[bold]"
 
