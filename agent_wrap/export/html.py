@@ -20,7 +20,7 @@ from agent_wrap.view.reading import seconds
 def export(run: Run) -> Iterator[str]:
     """Give the run's page."""
     row = run.row
-    title = f"{row['task']} · {row['agent']}: {row['status']}"
+    title = f"{words.known(row['task'], row['agent'])}: {row['status']}"
     yield HEAD
     yield f"<title>{line(title)}</title>\n</head>\n<body>\n"
     yield from _header(run)
@@ -60,10 +60,10 @@ def _header(run: Run) -> Iterator[str]:
         "exit code": "" if row["exit_code"] is None else str(row["exit_code"]),
         "started (UTC)": row["started_at"][:19].replace("T", " "),
     }
-    yield f"<header><h1>{line(row['task'])}"
+    yield f"<header><h1>{line(words.known(row['task']) or row['agent'])}"
     yield f'<span class="badge {style}">{line(row["status"])}</span></h1>\n'
-    yield f'<p class="sub">{line(row["agent"])} · {line(row["model"])}'
-    yield f" · {line(row['cwd'])}</p>\n<dl>"
+    where = words.known(row["agent"], row["model"], row["cwd"])
+    yield f'<p class="sub">{line(where)}</p>\n<dl>'
     for name, value in facts.items():
         if value:
             yield f"<div><dt>{name}</dt><dd>{value}</dd></div>"

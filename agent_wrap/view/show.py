@@ -31,8 +31,12 @@ def console() -> Console:
     """Give rich's console for standard output; nothing is read as markup."""
     from rich.console import Console
 
+    class Ours(Console):
+        def on_broken_pipe(self) -> None:
+            raise  # the error at hand: for `cli`, which knows its code
+
     width = None if sys.stdout.isatty() else WIDTH_OF_A_PIPE
-    return Console(
+    return Ours(
         file=sys.stdout, width=width, highlight=False, markup=False, emoji=False
     )
 

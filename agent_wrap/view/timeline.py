@@ -11,7 +11,7 @@ from typing import Any
 
 from rich.text import Text
 
-from agent_wrap.entries import Entry
+from agent_wrap.entries import UNKNOWN, Entry
 from agent_wrap.view import words
 from agent_wrap.view.arguments import change, is_diff, kind_of_line, one_line
 from agent_wrap.view.block import Block
@@ -141,9 +141,13 @@ def _init(entry: Entry) -> Iterator[Text]:
     data = {key: safe_line(value) for key, value in entry["data"].items()}
     line = Text.assemble(("● ", "bold blue"))
     line.append(data["agent"], style="bold")
-    line.append(f" · {data['model']} · task {data['task']}")
+    if data["model"] != UNKNOWN:
+        line.append(f" · {data['model']}")
+    if data["task"] != UNKNOWN:
+        line.append(f" · task {data['task']}")
     yield line
-    yield Text(f"  {data['cwd']} · {entry['ts'][:19].replace('T', ' ')}", style="dim")
+    moment = entry["ts"][:19].replace("T", " ")
+    yield Text(f"  {words.known(data['cwd'], moment)}", style="dim")
 
 
 def _complete(entry: Entry, summary: dict[str, Any]) -> Iterator[Text]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from agent_wrap.entries import UNKNOWN
+
 
 def clock(elapsed: float) -> str:
     """Give seconds as 0:07, 12:34 or 1:02:03."""
@@ -51,6 +53,11 @@ def short(number: int) -> str:
     if number < 999_950:
         return f"{number / 1000:.1f}k"
     return f"{number / 1_000_000:.1f}M"
+
+
+def known(*names: str) -> str:
+    """Join the names that are known."""
+    return " · ".join(name for name in names if name and name != UNKNOWN)
 
 
 def cost(usd: float | None) -> str:

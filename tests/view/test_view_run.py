@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import signal
 import subprocess
 import sys
 import threading
@@ -154,6 +155,15 @@ def test_without_rich_it_is_plain(
     assert capfd.readouterr().out == fallback
 
 
+def test_what_is_unknown_is_left_out(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    start = entries.init(0, ts(0), task="", cwd="", model="", agent="one")
+    assert cli.main(["view", write(tmp_path, [start])]) == 0
+    lines = capfd.readouterr().out.split("\n")
+    assert [line.strip() for line in lines[:2]] == ["● one", "2026-01-15 10:30:00"]
+
+
 def test_an_unfinished_run_is_shown(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -241,6 +251,26 @@ def test_follow_shows_a_run_while_it_is_written(
         assert process.wait() == 0
         watchdog.cancel()
     assert "■ error" in rest
+
+
+@pytest.mark.parametrize("option", [[], ["--plain"]])
+def test_a_reader_that_leaves_early_is_no_error(
+    tmp_path: Path, option: list[str]
+) -> None:
+    text = "word " * 40
+    found = [entries.message(number, ts(number), text) for number in range(3000)]
+    command = [sys.executable, *("-m", "agent_wrap", "view"), *option]
+    with subprocess.Popen(
+        [*command, write(tmp_path, found)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        assert process.stdout.readline()
+        process.stdout.close()
+        assert process.stderr.read() == b""
+        assert process.wait(15) == 128 + signal.SIGPIPE
 
 
 def test_the_footer_says_how_far() -> None:
