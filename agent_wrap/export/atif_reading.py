@@ -74,14 +74,16 @@ class Trajectory:
         agent, extra = get_dict(self.found, "agent"), self._extra
         if self._ours and "init" not in extra:
             return
-        names = {
-            "task": get_text(extra, "task"),
-            "cwd": get_text(extra, "cwd"),
+        origin = get_dict(extra, "init")
+        now = {
+            **{key: get_text(extra, key) for key in ("task", "cwd")},
             "model": get_text(agent, "model_name"),
             "agent": get_text(agent, "name"),
         }
+        then = get_dict(origin, "data")  # where they became known only later
+        names = {key: get_text(then, key) or name for key, name in now.items()}
         yield (
-            *(get_dict(extra, "init"), at),
+            *(origin, at),
             lambda seq, ts: entries.init(seq, ts, **names),
         )
 

@@ -75,6 +75,14 @@ def test_a_dialog_comes_back(found: list[dict[str, Any]]) -> None:
     assert Trajectory(json.loads(text)).entries() == read
 
 
+def test_what_became_known_later_does_not_change_the_dialog() -> None:
+    start = entries.init(0, ts(0), task="", cwd="/src", model="", agent="a")
+    run = Run(lambda: iter([start]), {"model": "m-1", "task": "t-1"})
+    found = json.loads("".join(atif.export(run)))
+    assert found["agent"]["model_name"] == "m-1"
+    assert Trajectory(found).entries() == [start]
+
+
 FOREIGN: dict[str, Any] = {
     "schema_version": "ATIF-v1.5",
     "session_id": "s",
