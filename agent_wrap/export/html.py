@@ -7,13 +7,16 @@ text is made visible. The page is written piece by piece.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from agent_wrap.export.html_entries import body
 from agent_wrap.export.html_page import FOOT, HEAD, TOOLS
 from agent_wrap.export.markup import line
 from agent_wrap.export.run import Run
 from agent_wrap.export.svg import drawing
+from agent_wrap.shapes import get_dict, get_number
 from agent_wrap.view import words
+from agent_wrap.view.facts import cached_tokens
 from agent_wrap.view.reading import seconds
 
 
@@ -46,17 +49,17 @@ def export(run: Run) -> Iterator[str]:
 def _header(run: Run) -> Iterator[str]:
     row = run.row
     style = {"success": "good", "unfinished": "open"}.get(row["status"], "bad")
-    cached = run.summary.get("tokens", {})
-    cached = cached.get("cached") if isinstance(cached, dict) else None
+    cached = cached_tokens(run.summary)
     facts = {
         "turns": f"{row['turns']:,}",
         "tools": f"{row['tools']:,}"
         + (f" ({row['tools_failed']:,} failed)" if row["tools_failed"] else ""),
         "tokens in": f"{row['tokens_in']:,}"
-        + (f" ({cached:,} cached)" if type(cached) is int and cached else ""),
+        + (f" ({cached:,} cached)" if cached else ""),
         "tokens out": f"{row['tokens_out']:,}",
         "cost": words.cost(row["cost_usd"]),
         "time": words.duration(row["duration_ms"] / 1000),
+        **_used(get_dict(run.summary, "resources")),
         "exit code": "" if row["exit_code"] is None else str(row["exit_code"]),
         "started (UTC)": row["started_at"][:19].replace("T", " "),
     }
@@ -76,3 +79,13 @@ def _header(run: Run) -> Iterator[str]:
     if row["status"] != "unfinished":
         yield '<a href="#end">End</a>'
     yield "</nav>\n"
+
+
+def _used(resources: dict[str, Any]) -> dict[str, str]:
+    """Say what the agent and all that it started used, as far as it is known."""
+    memory = get_number(resources, "peak_rss_bytes")
+    cpu = get_number(resources, "cpu_s")
+    return {
+        "memory, peak": words.size(memory) if memory else "",
+        "CPU time": words.duration(cpu) if cpu else "",
+    }

@@ -122,6 +122,16 @@ def test_a_page_is_written_piece_by_piece_and_soon() -> None:
     assert time.monotonic() - began < 10
 
 
+def test_what_it_used_is_on_the_page() -> None:
+    used = {"resources": {"peak_rss_bytes": 309_000_000, "cpu_s": 2.14}}
+    text = Page("".join(html.export(Run(lambda: iter(dialog()), used)))).text
+    assert "memory, peak309 MB" in text
+    assert "CPU time2.1 s" in text
+    for broken in ({"resources": 5}, {"resources": {"peak_rss_bytes": "x"}}):
+        page = "".join(html.export(Run(lambda: iter(dialog()), broken)))
+        assert "memory, peak" not in page
+
+
 def test_a_failed_tool_is_found() -> None:
     page = "".join(html.export(SAMPLES["plain"]))
     assert page.count('<a href="#first-failed">') == 1
