@@ -22,7 +22,7 @@ COMMANDS = {
     "validate": "check dialogs: every breach of the protocol, with its line",
     "replay": "a recorded native stream -> the dialog it would have given",
     "repair": "finish a dialog whose wrapper was killed",
-    "view": "a run as a timeline in the terminal, a folder of runs as a table",
+    "view": "a run in the terminal, a folder of runs as a table, two side by side",
     "convert": "a dialog in the formats of others: HTML, Markdown, traces",
     "adapters": "the known adapters; check one by recordings, begin one",
     "serve": "sessions over HTTP and SSE: a message starts a turn of an agent",

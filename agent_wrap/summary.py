@@ -76,7 +76,10 @@ def skeleton(
         "entries_lost": 0,
         "fields_cut": 0,
         "redactions": 0,
-        "resources": {"cpu_s": 0.0, "peak_rss_bytes": 0, "peak_processes": 0},
+        "resources": {
+            **{"cpu_s": 0.0, "peak_rss_bytes": 0, "peak_processes": 0},
+            "samples": [],
+        },
         "killed": [],
         "notes": [],
     }

@@ -291,7 +291,7 @@ class Supervisor:
                 recorder.begin()
             recorder.keeper.check()
             if now - sampled >= SAMPLE_EVERY:
-                self.sampler.sample(os.getpid())
+                self.sampler.sample(os.getpid(), now - self.started)
                 sampled = now
             due = clocks.due(
                 now,
@@ -425,6 +425,7 @@ class Supervisor:
 
     def _write_summary(self, outcome: Outcome, message: str, duration_ms: int) -> None:
         code, number = self._exit()
+        self.sampler.end(duration_ms / 1000)
         measured = Measured(
             outcome=outcome,
             message=message,

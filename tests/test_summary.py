@@ -93,7 +93,9 @@ def test_a_full_run(tmp_path: Path) -> None:
     assert told["entries"] == len(started.entries)
     assert (told["entries_lost"], told["fields_cut"], told["redactions"]) == (0, 0, 0)
     assert told["resources"]["cpu_s"] > 0
-    assert set(told["resources"]) == {"cpu_s", "peak_rss_bytes", "peak_processes"}
+    assert set(told["resources"]) == {
+        *("cpu_s", "peak_rss_bytes", "peak_processes", "samples")
+    }
     assert told["killed"] == []
 
 
@@ -156,3 +158,8 @@ def test_what_it_used(tmp_path: Path) -> None:
     assert 0.3 <= told["cpu_s"] < 5
     assert told["peak_rss_bytes"] > 60_000_000
     assert told["peak_processes"] >= 2
+    *looks, end = told["samples"]
+    assert end[1:] == [told["cpu_s"], 0, 0]
+    assert max(look[2] for look in looks) > 60_000_000
+    assert [look[0] for look in looks] == sorted({look[0] for look in looks})
+    assert 0 < looks[-1][0] <= end[0]

@@ -8,25 +8,34 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from importlib import import_module
 
+from agent_wrap.encode import encode
 from agent_wrap.entries import Entry
 from agent_wrap.errors import UsageError
+from agent_wrap.export.atif_reading import Trajectory
 from agent_wrap.export.run import Run
+from agent_wrap.jsonvalue import one_object, too_deep
 from agent_wrap.view import source
 from agent_wrap.view.reading import Reader
 
 FORMATS = {
     "html": "one self-contained page to look at and pass on",
+    "svg": "a picture: who worked when, tokens, memory and CPU",
     "markdown": "for an issue or a review",
     "atif": "ATIF 1.8, the trajectory format of Harbor",
     "otel": "OpenTelemetry GenAI spans, as OTLP JSON",
     "ag-ui": "AG-UI events, as JSON lines",
 }
 """Each is a module of `agent_wrap.export`."""
+BACK = "dialog"
+"""The way back: from an ATIF trajectory to a dialog."""
+MOST_BYTES = 1 << 28
 
 
 def main(argv: Sequence[str]) -> int:
     """Write the file; give 0, or 2 when a part of the dialog cannot be read."""
     options = _parser().parse_args(list(argv))
+    if options.to == BACK:
+        return _back(options.path, options.output)
     if source.is_folder_of_archives(options.path):
         raise UsageError(f"{options.path}: no {source.DIALOG} in this folder")
     path = source.dialog_path(options.path)
@@ -47,14 +56,37 @@ def main(argv: Sequence[str]) -> int:
     return 2 if complaint else 0
 
 
+def _back(path: str, output: str | None) -> int:
+    """Write the dialog that a trajectory tells of; what it lacks is said."""
+    if output and os.path.exists(output) and os.path.samefile(path, output):
+        raise UsageError(f"{output}: is the trajectory itself")
+    try:
+        with open(path, "rb") as file:
+            found = one_object(file.read(MOST_BYTES))
+    except (OSError, ValueError) as error:
+        raise UsageError(f"{path}: {getattr(error, 'strerror', error)}") from None
+    if found is None or too_deep(found):
+        raise UsageError(f"{path}: expected one JSON object, an ATIF trajectory")
+    try:
+        trajectory = Trajectory(found)
+    except UsageError as error:
+        raise UsageError(f"{path}: {error}") from None
+    _write((encode(entry).decode() for entry in trajectory.entries()), output)
+    for note in trajectory.notes:
+        print(f"agent-wrap: {path}: {note}", file=sys.stderr)
+    return 0
+
+
 def _parser() -> argparse.ArgumentParser:
     formats = "; ".join(f"{name}: {what}" for name, what in FORMATS.items())
     parser = argparse.ArgumentParser(
         prog="agent-wrap convert",
-        description="Write a dialog in another format. " + formats + ".",
+        description=f"Write a dialog in another format. {formats}; {BACK}: the way "
+        "back, from an ATIF trajectory.",
     )
-    parser.add_argument("path", metavar="DIALOG|ARCHIVE")
-    parser.add_argument("--to", metavar="FORMAT", choices=FORMATS, required=True)
+    parser.add_argument("path", metavar="DIALOG|ARCHIVE|TRAJECTORY")
+    choices = [*FORMATS, BACK]
+    parser.add_argument("--to", metavar="FORMAT", choices=choices, required=True)
     parser.add_argument("-o", "--output", metavar="FILE", help="else standard output")
     return parser
 

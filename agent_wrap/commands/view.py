@@ -1,10 +1,9 @@
-"""`agent-wrap view PATH`: a run as a timeline, a folder of runs as a table."""
+"""`agent-wrap view PATH...`: a run as a timeline, a folder as a table, two compared."""
 
 from __future__ import annotations
 
 import argparse
 import json
-import os
 import sys
 from collections.abc import Iterator, Sequence
 from functools import partial
@@ -13,7 +12,7 @@ from typing import Any
 
 from agent_wrap.entries import Entry
 from agent_wrap.errors import UsageError
-from agent_wrap.view import show, source, table
+from agent_wrap.view import compare, folder, show, side_by_side, source
 from agent_wrap.view.facts import Facts, facts_of
 from agent_wrap.view.follow import follow, late_summary
 from agent_wrap.view.reading import Reader, seconds
@@ -24,13 +23,17 @@ def main(argv: Sequence[str]) -> int:
     options = _parser().parse_args(list(argv))
     if isinstance(sys.stdout, TextIOWrapper):  # an ASCII terminal is no reason to fail
         sys.stdout.reconfigure(errors="replace")
-    if source.is_folder_of_archives(options.path):
+    first, *others = options.paths
+    if len(others) > 1:
+        raise UsageError("two runs are compared, or one path is shown: not more")
+    if not others and source.is_folder_of_archives(first):
         if options.follow:
-            raise UsageError(f"{options.path}: --follow shows one run, not a folder")
-        return _folder(options)
-    if options.sort or options.filter:
-        raise UsageError("--sort and --filter are for a folder of runs")
-    return _run(options)
+            raise UsageError(f"{first}: --follow shows one run, not a folder")
+        return folder.show_folder(first, options)
+    for name in folder.OPTIONS:
+        if getattr(options, name):
+            raise UsageError(f"--{name} is for a folder of runs")
+    return _compare(options) if others else _run(first, options)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -40,9 +43,11 @@ def _parser() -> argparse.ArgumentParser:
         "and a live footer need the extra: pip install 'agent-wrap[view]'.",
     )
     parser.add_argument(
-        "path",
+        "paths",
+        nargs="+",
         metavar="DIALOG|ARCHIVE|FOLDER",
-        help="a dialog.jsonl, the folder of a run, or a folder of such folders",
+        help="a dialog.jsonl, the folder of a run, or a folder of such folders; "
+        "two runs are shown side by side",
     )
     add = parser.add_argument
     add("-f", "--follow", action="store_true", help="while it runs, to its end")
@@ -57,14 +62,16 @@ def _parser() -> argparse.ArgumentParser:
         default=[],
         help="a folder: only such runs; KEY~VALUE: that contain it. May be repeated",
     )
+    add("--junit", metavar="FILE", help="a folder: also write JUnit XML")
+    add("--summary", metavar="FILE", help="a folder: also write totals as JSON")
     return parser
 
 
 # ---- one run ----------------------------------------------------------------
 
 
-def _run(options: argparse.Namespace) -> int:
-    path = source.dialog_path(options.path)
+def _run(given: str, options: argparse.Namespace) -> int:
+    path = source.dialog_path(given)
     if options.json and options.follow:
         raise UsageError("--json and --follow do not go together: use tail -f")
     reader, facts = Reader(), Facts()
@@ -100,48 +107,30 @@ def _print_json(path: str, reader: Reader, summary: dict[str, Any]) -> None:
     began = seconds(entries[0]["ts"])
     for entry in entries:
         entry["elapsed_ms"] = round((seconds(entry["ts"]) - began) * 1000)
-    row = facts_of(entries).row(summary, _unfinished(path))
+    row = facts_of(entries).row(summary, folder.unfinished(path))
     print(json.dumps({"dialog": path, **row, "timeline": entries}, indent=1))
 
 
-def _unfinished(path: str) -> str:
-    return "running" if source.is_held(path) else "unfinished"
+# ---- two runs ---------------------------------------------------------------
 
 
-# ---- a folder of runs -------------------------------------------------------
-
-
-def _folder(options: argparse.Namespace) -> int:
-    found = source.archives(options.path)
-    if not found:
-        raise UsageError(f"{options.path}: no {source.DIALOG} in it, nor below it")
-    sort = options.sort or "run"
-    table.key_of(sort.removeprefix("-"))
-    rows: list[table.Row] = []
-    complaints: list[str] = []
-    for archive in found:
-        try:
-            rows.append(_row(archive, options.path))
-        except UsageError as error:
-            complaints.append(str(error))
-    rows = table.ordered(list(table.chosen(rows, options.filter)), sort)
+def _compare(options: argparse.Namespace) -> int:
+    if options.follow:
+        raise UsageError("--follow shows one run, not two")
+    paths = [source.dialog_path(given) for given in options.paths]
+    readers = [Reader(), Reader()]
+    left, right = (
+        compare.tell(source.read(path, reader), partial(_row, given, path))
+        for given, path, reader in zip(options.paths, paths, readers, strict=True)
+    )
     if options.json:
-        print(json.dumps(rows, indent=1))
+        print(json.dumps(compare.as_json(left, right), indent=1))
     elif options.plain or not show.has_rich():
-        for line in table.plain(rows):
-            print(line)
+        side_by_side.plain(left, right)
     else:
-        show.console().print(table.pretty(rows))
-    sys.stdout.flush()
-    for complaint in complaints:
-        print(f"agent-wrap: {complaint}", file=sys.stderr)
-    return 2 if complaints else 0
+        side_by_side.pretty(left, right, show.console())
+    return max(map(_damage, paths, readers))
 
 
-def _row(archive: str, folder: str) -> table.Row:
-    path = source.dialog_path(archive)
-    facts = facts_of(source.read(path, Reader()))
-    row = facts.row(source.summary(path), "")
-    if not row["status"]:
-        row["status"] = _unfinished(path)
-    return {"run": os.path.relpath(archive, folder), **row}
+def _row(given: str, path: str, facts: Facts) -> dict[str, Any]:
+    return {"run": given, **facts.row(source.summary(path), folder.unfinished(path))}

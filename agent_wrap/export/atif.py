@@ -132,10 +132,14 @@ def _final(run: Run, count: int) -> dict[str, Any]:
 
 def _extra(run: Run) -> dict[str, Any]:
     """What `init` and `complete` say beyond the format's own fields."""
-    found: dict[str, Any] = {"task": run.row["task"], "cwd": run.row["cwd"]}
+    row = run.row
+    found: dict[str, Any] = {"task": row["task"], "cwd": row["cwd"]}
     for entry in run.read():
         if entry["type"] in ("init", "complete"):
             found[entry["type"]] = _origin(entry)
+        names = entry.get("data", {})
+        if any(row[key] != name for key, name in names.items()):
+            found["init"]["data"] = names  # the summary knew better
     return found
 
 

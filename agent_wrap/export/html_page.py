@@ -1,4 +1,4 @@
-"""The fixed parts of the HTML page: style, script, and the policy that allows them.
+"""The fixed parts of the HTML page: its script, and the policy that allows it.
 
 The page asks for nothing: no request leaves it, and no script runs in it but the one
 here, whose hash the policy names.
@@ -9,79 +9,47 @@ from __future__ import annotations
 from base64 import b64encode
 from hashlib import sha256
 
-STYLE = """
-:root{color-scheme:light dark;--bg:#fff;--fg:#1c2128;--dim:#59636e;--line:#d8dee4;
---box:#f6f8fa;--good:#1a7f37;--bad:#c42b31;--blue:#0b5fc4;--add:#dafbe1;--del:#ffebe9;
---mono:ui-monospace,SFMono-Regular,Menlo,Consolas,"DejaVu Sans Mono",monospace}
-@media(prefers-color-scheme:dark){:root{--bg:#0d1117;--fg:#e6edf3;--dim:#9198a1;
---line:#30363d;--box:#161b22;--good:#4cc763;--bad:#ff7b72;--blue:#6cb0ff;
---add:#12351f;--del:#481a1d}}
-*{box-sizing:border-box}
-html{scroll-padding-top:4rem}
-body{margin:0 auto;max-width:62rem;padding:0 1rem 4rem;background:var(--bg);
-color:var(--fg);font:1rem/1.5 system-ui,-apple-system,"Segoe UI",sans-serif}
-header{padding:1.5rem 0 1rem;border-bottom:1px solid var(--line);margin-bottom:1rem}
-h1{font-size:1.35rem;margin:0 0 .25rem;overflow-wrap:anywhere}
-.sub{color:var(--dim);margin:0 0 .75rem;overflow-wrap:anywhere}
-dl{display:flex;flex-wrap:wrap;gap:.5rem 1.75rem;margin:0}
-dt{color:var(--dim);font-size:.8rem}
-dd{margin:0;font-variant-numeric:tabular-nums}
-.badge{display:inline-block;padding:.05rem .55rem;border-radius:1rem;font-size:.85rem;
-font-weight:600;border:1px solid currentColor;vertical-align:.1em;margin-left:.5rem}
-.good{color:var(--good)}.bad{color:var(--bad)}.open{color:var(--blue)}
-nav{margin-top:.75rem;display:flex;gap:.5rem;flex-wrap:wrap;align-items:center}
-nav a,button{font:inherit;font-size:.85rem;color:var(--blue);background:none;
-border:1px solid var(--line);border-radius:.4rem;padding:.15rem .6rem;cursor:pointer;
-text-decoration:none}
-nav small{color:var(--dim)}
-article{display:grid;grid-template-columns:3.6rem minmax(0,1fr);gap:0 .75rem;
-padding:.3rem 0;content-visibility:auto;contain-intrinsic-size:auto 2.4rem}
-article>time{color:var(--dim);font:.8rem/1.9 var(--mono);text-align:right}
-:focus-visible{outline:2px solid var(--blue);outline-offset:2px;border-radius:.3rem}
-.text,pre{white-space:pre-wrap;overflow-wrap:anywhere;unicode-bidi:plaintext;margin:0}
-.message{padding:.1rem 0}
-.message .used{color:var(--dim);font-size:.8rem}
-.prompt details{border-left:3px solid var(--blue);
-padding-left:.45rem;margin-left:-.55rem}
-.thinking{color:var(--dim);font-style:italic}
-pre{font:.82rem/1.45 var(--mono);background:var(--box);border:1px solid var(--line);
-border-radius:.4rem;padding:.5rem .7rem;margin:.35rem 0;max-height:32rem;overflow:auto}
-details>summary{cursor:pointer;list-style:none;display:flex;gap:.5rem;
-align-items:baseline;border-radius:.3rem;min-width:0}
-details>summary::-webkit-details-marker{display:none}
-details>summary::before{content:"\\25b8";color:var(--dim);flex:none}
-details[open]>summary::before{content:"\\25be"}
-summary b{flex:none;max-width:50%;overflow:hidden;text-overflow:ellipsis}
-summary .line{flex:1;min-width:0;overflow:hidden;text-overflow:ellipsis;
-white-space:nowrap;unicode-bidi:plaintext}
-.tool .line{font:.85rem var(--mono);color:var(--dim)}
-details[open]>summary .first{visibility:hidden}
-summary .took{flex:none;color:var(--dim);font-size:.8rem}
-summary .mark{flex:none;font-weight:700}
-.label{color:var(--dim);font-size:.8rem;margin:.4rem 0 0}
-.a{background:var(--add)}.d{background:var(--del)}.p{color:var(--blue)}
-pre span{display:block;min-height:1.2em}
-footer{border-top:1px solid var(--line);margin-top:1rem;padding-top:.75rem}
-footer .text{margin-top:.3rem}
-@media(max-width:40rem){body{padding:0 .7rem 3rem;font-size:.95rem}
-article{grid-template-columns:minmax(0,1fr)}article>time{text-align:left;line-height:1.2}
-.prompt details{margin-left:0}
-dl{gap:.4rem 1.2rem}nav small{display:none}}
-@media print{pre{max-height:none}nav{display:none}}
-"""
+from agent_wrap.export.html_style import STYLE
 
 SCRIPT = """
-const all=()=>document.querySelectorAll('article details');
-const nav=document.getElementById('keys');nav.hidden=false;
-nav.querySelector('button').onclick=()=>{const d=[...all()];
-const open=!d.every(e=>e.open);d.forEach(e=>e.open=open)};
+const rows=[...document.querySelectorAll('article')];
+const tools=document.getElementById('tools');tools.hidden=false;
+const [find,kind,all,said]=['input','select','button','output']
+.map(name=>tools.querySelector(name));
+const folds=()=>document.querySelectorAll('article:not([hidden]) details');
+all.onclick=()=>{const found=[...folds()];
+const open=!found.every(fold=>fold.open);found.forEach(fold=>fold.open=open)};
+const choose=()=>{const text=find.value.trim().toLowerCase();let shown=0;
+for(const row of rows){const fits=(!kind.value||row.classList.contains(kind.value))&&
+(!text||row.textContent.toLowerCase().includes(text));
+row.hidden=!fits;shown+=fits}
+said.textContent=text||kind.value?`${shown} of ${rows.length}`:'';
+if(text&&shown<=50)folds().forEach(fold=>fold.open=true)};
+let waiting;find.oninput=()=>{clearTimeout(waiting);waiting=setTimeout(choose,150)};
+kind.onchange=choose;
+const show=()=>{const row=document.getElementById(location.hash.slice(1));
+if(!row)return;if(row.closest('[hidden]')){find.value=kind.value='';choose()}
+row.querySelectorAll('details').forEach(fold=>fold.open=true);row.scrollIntoView()};
+addEventListener('hashchange',show);if(location.hash)show();
 addEventListener('keydown',e=>{if(e.ctrlKey||e.metaKey||e.altKey)return;
+if(e.target===find){if(e.key==='Escape'){find.value='';choose();find.blur()}return}
+if(e.key==='/'){e.preventDefault();find.focus();return}
 const step={j:1,k:-1}[e.key];if(!step)return;
-const s=[...document.querySelectorAll('article summary')];
-const at=s.indexOf(document.activeElement);
-const next=s[at<0?(step>0?0:s.length-1):at+step];
+const stops=[...document.querySelectorAll('article:not([hidden]) summary')];
+const at=stops.indexOf(document.activeElement);
+const next=stops[at<0?(step>0?0:stops.length-1):at+step];
 if(next){next.focus();next.scrollIntoView({block:'nearest'})}});
 """
+
+TOOLS = (
+    '<span id="tools" hidden><input type="search" placeholder="Search /"'
+    ' aria-label="Search"> <select aria-label="What is shown">'
+    '<option value="">everything<option value="message">messages'
+    '<option value="thinking">thinking<option value="tool">tools'
+    '<option value="failed">failed tools</select> '
+    '<button type="button">Open or close all</button> <output></output></span>'
+)
+"""What works by script only, and is hidden without it."""
 
 
 def _hash(text: str) -> str:
@@ -104,7 +72,7 @@ HEAD = f"""<!doctype html>
 <style>{STYLE}</style>
 """
 
-TAIL = f"""</main>
+FOOT = f"""</main>
 <script>{SCRIPT}</script>
 </body>
 </html>

@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from html import escape
 
 from agent_wrap.entries import Entry
+from agent_wrap.export.markup import visible
 from agent_wrap.export.run import Pair, Run, is_start
-from agent_wrap.jsonvalue import strip_terminal
 from agent_wrap.view import words
 from agent_wrap.view.arguments import change, is_diff, one_line
 from agent_wrap.view.reading import output_of, seconds
@@ -67,7 +67,7 @@ def _head(run: Run) -> Iterator[str]:
 
 
 def _message(entry: Entry, began: float) -> Iterator[str]:
-    text = entry["content"].strip("\n")
+    text = visible(entry["content"]).strip("\n")
     at = words.clock(seconds(entry["ts"]) - began)
     tokens = entry.get("tokens")
     used = f" · {tokens['in']:,} → {tokens['out']:,} tokens" if tokens else ""
@@ -115,12 +115,12 @@ def _details(title: str, body: str) -> str:
 
 def _plain(text: str) -> str:
     """Give a text of one line in which nothing is Markdown or HTML."""
-    line = escape(" ".join(strip_terminal(text).split()), quote=False)
+    line = escape(" ".join(visible(text).split()), quote=False)
     return _SPECIAL.sub(r"\\\1", line)
 
 
 def _fenced(text: str, language: str = "") -> str:
-    text = strip_terminal(text).strip("\n")
+    text = visible(text).strip("\n")
     longest = max((len(found) for found in _FENCES.findall(text)), default=2)
     fence = "`" * (longest + 1)
     return f"{fence}{language}\n{text}\n{fence}\n"

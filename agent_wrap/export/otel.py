@@ -6,91 +6,73 @@ of the GenAI semantic conventions; what they do not name begins with `agent_wrap
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import orjson
 
 from agent_wrap.entries import UNKNOWN, Entry
+from agent_wrap.export.otlp import (
+    CLIENT,
+    INTERNAL,
+    Span,
+    Trace,
+    attributes,
+    nanoseconds,
+    request,
+    status,
+)
 from agent_wrap.export.run import Pair, Run
-from agent_wrap.export.steps import Step, steps
+from agent_wrap.export.steps import Step, later, steps
 from agent_wrap.shapes import get_count, get_dict, get_text
-from agent_wrap.version import __version__
-from agent_wrap.view.reading import moment, output_of
+from agent_wrap.view.reading import output_of
 
-INTERNAL, CLIENT = 1, 3
-OK, ERROR = 1, 2
 _FRAME = ("init", "prompt", "complete")
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-
-Span = dict[str, Any]
 
 
 def export(run: Run) -> Iterator[str]:
     """Give the run's trace: one line of JSON, an ExportTraceServiceRequest."""
-    trace = _Trace(run)
-    spans = list(trace.spans())
-    resource = {"service.name": run.row["agent"], "telemetry.sdk.language": "python"}
-    request = {
-        "resourceSpans": [
-            {
-                "resource": {"attributes": _attributes(resource)},
-                "scopeSpans": [
-                    {
-                        "scope": {"name": "agent-wrap", "version": __version__},
-                        "spans": spans,
-                    }
-                ],
-            }
-        ]
-    }
-    yield json.dumps(request, separators=(",", ":")) + "\n"
+    spans = list(_Spans(run).all())
+    found = request(spans, run.row["agent"])
+    yield json.dumps(found, separators=(",", ":")) + "\n"
 
 
-class _Trace:
-    """Builds the spans of one run; identifiers follow from the dialog alone."""
+class _Spans:
+    """Builds the spans of one run."""
 
     def __init__(self, run: Run) -> None:
         self._run = run
         self._model = run.row["model"]
         entries = list(run.read())
         seed = orjson.dumps([run.summary.get("session_id"), entries[:2]])
-        self._seed = hashlib.sha256(seed).digest()
+        self._trace = Trace(seed)
         self._start = entries[0]["ts"]
-        self._end = max((entry["ts"] for entry in entries), key=_nanoseconds)
+        self._end = max((entry["ts"] for entry in entries), key=nanoseconds)
         self._frame = [e for e in entries if e["type"] in _FRAME]
         self._is_ended = any(e["type"] == "complete" for e in entries)
-        self._count = 0
 
-    def spans(self) -> Iterator[Span]:
+    def all(self) -> Iterator[Span]:
         """Give the root, then its children in their order."""
         yield self._root()
-        before = self._start  # when the model was last given something
         for step in steps(self._run.paired()):
             if isinstance(step, Step):
-                yield self._chat(step, before)
+                yield self._chat(step)
                 for call in step.calls:
                     yield self._tool(call)
-                    before = _later(before, (call.result or call.entry)["ts"])
-                before = _later(before, step.last["ts"])
-            else:
-                before = _later(before, step.entry["ts"])
-                if step.entry["type"] == "tool":
-                    yield self._tool(step)
+            elif step.entry["type"] == "tool":
+                yield self._tool(step)
 
     def _root(self) -> Span:
         row, summary = self._run.row, self._run.summary
         tokens = get_dict(summary, "tokens")
         message = row["message"]
         good = row["status"] == "success"
-        span = self._span(f"invoke_agent {row['agent']}", INTERNAL, self._start)
-        span["endTimeUnixNano"] = str(_nanoseconds(self._end))
+        name = f"invoke_agent {row['agent']}"
+        span = self._trace.span(name, INTERNAL, self._start, self._end)
         if self._is_ended:
-            span["status"] = _status(good, message or row["status"])
-        span["attributes"] = _attributes(
+            span["status"] = status(good, message or row["status"])
+        span["attributes"] = attributes(
             {
                 **self._common("invoke_agent"),
                 "gen_ai.agent.version": get_text(summary, "agent_version") or None,
@@ -118,7 +100,7 @@ class _Trace:
         )
         return span
 
-    def _chat(self, step: Step, before: str) -> Span:
+    def _chat(self, step: Step) -> Span:
         parts: list[dict[str, Any]] = []
         if step.thinking:
             parts.append({"type": "reasoning", "content": step.thinking["content"]})
@@ -131,11 +113,10 @@ class _Trace:
         reason = "tool_call" if step.calls else "stop"
         answer = {**_message("assistant", parts), "finish_reason": reason}
         tokens = step.message.get("tokens", {}) if step.message else {}
-        begin = before if _nanoseconds(before) < _nanoseconds(step.first["ts"]) else ""
         name = "chat" if self._model == UNKNOWN else f"chat {self._model}"
-        span = self._span(name, CLIENT, begin or step.first["ts"])
-        span["endTimeUnixNano"] = str(_nanoseconds(_later(begin, step.last["ts"])))
-        span["attributes"] = _attributes(
+        end = later(step.given, step.last["ts"])
+        span = self._trace.span(name, CLIENT, step.given, end)
+        span["attributes"] = attributes(
             {
                 **self._common("chat"),
                 "gen_ai.output.messages": _json([answer]),
@@ -152,13 +133,12 @@ class _Trace:
         if entry["status"] != "running":
             result = entry
         name, args = entry["name"], entry.get("args")
-        span = self._span(f"execute_tool {name}", INTERNAL, entry["ts"])
-        end = _later(entry["ts"], result["ts"] if result else self._end)
-        span["endTimeUnixNano"] = str(_nanoseconds(end))
+        end = later(entry["ts"], result["ts"] if result else self._end)
+        span = self._trace.span(f"execute_tool {name}", INTERNAL, entry["ts"], end)
         failed = result is not None and result["status"] == "error"
         if result:
-            span["status"] = _status(not failed, output_of(result))
-        span["attributes"] = _attributes(
+            span["status"] = status(not failed, output_of(result))
+        span["attributes"] = attributes(
             {
                 "gen_ai.operation.name": "execute_tool",
                 "gen_ai.tool.name": name,
@@ -183,23 +163,6 @@ class _Trace:
             "gen_ai.conversation.id": get_text(self._run.summary, "session_id") or None,
         }
 
-    def _span(self, name: str, kind: int, start: str) -> Span:
-        """Give a span's frame; the first one is the parent of all others."""
-        span: Span = {
-            "traceId": self._seed[:16].hex(),
-            "spanId": self._id(self._count),
-            "name": name,
-            "kind": kind,
-            "startTimeUnixNano": str(_nanoseconds(start)),
-        }
-        if self._count:
-            span["parentSpanId"] = self._id(0)
-        self._count += 1
-        return span
-
-    def _id(self, number: int) -> str:
-        return hashlib.sha256(self._seed + str(number).encode()).hexdigest()[:16]
-
 
 def _origin(*entries: Entry) -> dict[str, Any]:
     """Name the entries that a span was made of, with their exact moments."""
@@ -213,39 +176,5 @@ def _message(role: str, parts: list[dict[str, Any]]) -> dict[str, Any]:
     return {"role": role, "parts": parts}
 
 
-def _status(good: bool, message: str) -> dict[str, Any]:
-    return {"code": OK} if good else {"code": ERROR, "message": message}
-
-
-def _attributes(values: dict[str, Any]) -> list[dict[str, Any]]:
-    """Give attributes as OTLP has them; what is None is left out."""
-    return [
-        {"key": key, "value": _value(value)}
-        for key, value in values.items()
-        if value is not None
-    ]
-
-
-def _value(value: Any) -> dict[str, Any]:
-    if isinstance(value, bool):
-        return {"boolValue": value}
-    if isinstance(value, int):
-        return {"intValue": str(value)}
-    if isinstance(value, float):
-        return {"doubleValue": value}
-    if isinstance(value, list):
-        return {"arrayValue": {"values": [_value(inner) for inner in value]}}
-    return {"stringValue": str(value)}
-
-
 def _json(value: Any) -> str:
     return orjson.dumps(value).decode()
-
-
-def _nanoseconds(ts: str) -> int:
-    found = moment(ts)
-    return (found - _EPOCH) // timedelta(microseconds=1) * 1000 if found else 0
-
-
-def _later(first: str, second: str) -> str:
-    return first if _nanoseconds(first) > _nanoseconds(second) else second

@@ -13,15 +13,20 @@ from agent_wrap.view.facts import facts_of
 
 @dataclass(frozen=True)
 class Run:
-    """A dialog and its summary (empty where there is none); `row` is its facts'."""
+    """A dialog and its summary (empty where there is none); `row` is its facts'.
+
+    `elapsed` is the seconds from its first entry to its last.
+    """
 
     read: Callable[[], Iterator[Entry]]
     summary: dict[str, Any] = field(default_factory=dict)
     row: dict[str, Any] = field(init=False)
+    elapsed: float = field(init=False)
 
     def __post_init__(self) -> None:
-        row = facts_of(self.read()).row(self.summary, "unfinished")
-        object.__setattr__(self, "row", row)
+        facts = facts_of(self.read())
+        object.__setattr__(self, "row", facts.row(self.summary, "unfinished"))
+        object.__setattr__(self, "elapsed", facts.elapsed)
 
     def paired(self) -> Iterator[Pair]:
         """Give the entries, each tool start with its result."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 WIDTH_OF_A_PIPE = 120
+BATCH = 100
 
 
 def has_rich() -> bool:
@@ -30,8 +31,12 @@ def console() -> Console:
     """Give rich's console for standard output; nothing is read as markup."""
     from rich.console import Console
 
+    class Ours(Console):
+        def on_broken_pipe(self) -> None:
+            raise  # the error at hand: for `cli`, which knows its code
+
     width = None if sys.stdout.isatty() else WIDTH_OF_A_PIPE
-    return Console(
+    return Ours(
         file=sys.stdout, width=width, highlight=False, markup=False, emoji=False
     )
 
@@ -56,14 +61,16 @@ def pretty(
     live: bool,
 ) -> None:
     """Print entries with rich; `live` keeps a line at the bottom that says how far."""
+    from rich.console import Group
+
     from agent_wrap.view.timeline import Timeline
 
     screen, timeline = console(), Timeline(summary, full=full)
     if not (live and screen.is_terminal):
-        for entry in entries:
-            if entry is not None:
-                facts.feed(entry)
-                screen.print(timeline.block(entry))
+        for batch in _batches(entries):
+            for found in batch:
+                facts.feed(found)
+            screen.print(Group(*map(timeline.block, batch)))
         return
     from rich.live import Live
 
@@ -73,6 +80,19 @@ def pretty(
                 facts.feed(entry)
                 screen.print(timeline.block(entry))
             footer.update(_footer(facts, number), refresh=entry is None)
+
+
+def _batches(entries: Iterable[Entry | None]) -> Iterator[list[Entry]]:
+    """Give entries in lists, at each beat what there is: one print is dear."""
+    batch: list[Entry] = []
+    for entry in entries:
+        if entry is not None:
+            batch.append(entry)
+        if batch and (entry is None or len(batch) == BATCH):
+            yield batch
+            batch = []
+    if batch:
+        yield batch
 
 
 def _footer(facts: Facts, beat: int) -> Text:

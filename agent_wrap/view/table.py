@@ -18,6 +18,9 @@ COLUMNS = (
     *("run", "task", "model", "agent", "status", "turns", "tokens", "cost"),
     *("time", "exit"),
 )
+GIVES_WAY = ("model", "agent", "task", "cost", "exit", "tokens", "turns")
+"""Which columns a narrow terminal loses, the first one first."""
+MOST_RUN = 12
 RIGHT = frozenset({"turns", "tokens", "cost", "time", "exit"})
 ALIASES = {
     "tokens": "tokens_in",
@@ -110,27 +113,44 @@ def plain(rows: list[Row]) -> Iterator[str]:
     yield total(rows)
 
 
-def pretty(rows: list[Row]) -> Table:
-    """Give the table for rich."""
+def fitting(lines: list[list[str]], width: int) -> list[int]:
+    """Give the numbers of the columns for which there is room, each whole.
+
+    The run, its status and its time stay longest; the run may be folded.
+    """
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    widths[0] = min(widths[0], max(MOST_RUN, width // 3))
+    left = list(range(len(COLUMNS)))
+    for name in GIVES_WAY:
+        if sum(widths[number] + 3 for number in left) <= width:
+            break
+        left.remove(COLUMNS.index(name))
+    return left
+
+
+def pretty(rows: list[Row], width: int) -> Table:
+    """Give the table for rich, in which a narrow terminal has fewer columns."""
     from rich import box
     from rich.table import Table
     from rich.text import Text
 
     table = Table(box=box.SIMPLE_HEAD, caption=total(rows), pad_edge=False)
-    for name in COLUMNS:
+    lines = [cells(row) for row in rows]
+    shown = fitting([list(COLUMNS), *lines], width)
+    for number in shown:
+        name = COLUMNS[number]
         table.add_column(
             name,
             justify="right" if name in RIGHT else "left",
-            no_wrap=name in RIGHT or name == "status",
+            no_wrap=name != "run",
             overflow="fold" if name == "run" else "ellipsis",
         )
-    for row in rows:
-        style = STYLES.get(row["status"], "red")
-        styles = {"status": style, "run": "bold"}
+    for row, line in zip(rows, lines, strict=True):
+        styles = {"status": STYLES.get(row["status"], "red"), "run": "bold"}
         table.add_row(
             *(
-                Text(cell, style=styles.get(name, ""))
-                for name, cell in zip(COLUMNS, cells(row), strict=True)
+                Text(line[number], style=styles.get(COLUMNS[number], ""))
+                for number in shown
             )
         )
     return table

@@ -9,14 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from rich.console import Console, ConsoleOptions
-from rich.segment import Segment
-from rich.style import Style
 from rich.text import Text
 
-from agent_wrap.entries import Entry
+from agent_wrap.entries import UNKNOWN, Entry
 from agent_wrap.view import words
 from agent_wrap.view.arguments import change, is_diff, kind_of_line, one_line
+from agent_wrap.view.block import Block
 from agent_wrap.view.facts import cached_tokens
 from agent_wrap.view.plain import safe_line
 from agent_wrap.view.reading import output_of, seconds
@@ -24,37 +22,9 @@ from agent_wrap.view.reading import output_of, seconds
 PROMPT = "\N{HEAVY RIGHT-POINTING ANGLE QUOTATION MARK ORNAMENT} "
 FOLDED = 8
 PROMPT_LINES = 12
-NARROWEST = 20
 WIDEST = 2000
 """Characters of a folded line that are shown at all."""
 DIFF_STYLES = {"added": "green", "removed": "red", "place": "cyan", "same": "dim"}
-
-
-class Block:
-    """Lines beside a margin that is shown once (quicker than a grid of rich)."""
-
-    def __init__(self, margin: str, lines: list[Text]) -> None:
-        self._margin = margin
-        self._lines = lines
-
-    def __rich_console__(
-        self, console: Console, options: ConsoleOptions
-    ) -> Iterator[Segment]:
-        width = max(NARROWEST, options.max_width - len(self._margin))
-        margin = Segment(self._margin, Style(dim=True))
-        for line in self._lines:
-            if line.cell_len <= width:
-                pieces = [line]
-            elif line.no_wrap:
-                line.truncate(width, overflow="ellipsis")
-                pieces = [line]
-            else:
-                pieces = list(line.wrap(console, width, overflow="fold"))
-            for piece in pieces:
-                yield margin
-                yield from piece.render(console)
-                yield Segment.line()
-                margin = Segment(" " * len(self._margin))
 
 
 class Timeline:
@@ -171,9 +141,13 @@ def _init(entry: Entry) -> Iterator[Text]:
     data = {key: safe_line(value) for key, value in entry["data"].items()}
     line = Text.assemble(("● ", "bold blue"))
     line.append(data["agent"], style="bold")
-    line.append(f" · {data['model']} · task {data['task']}")
+    if data["model"] != UNKNOWN:
+        line.append(f" · {data['model']}")
+    if data["task"] != UNKNOWN:
+        line.append(f" · task {data['task']}")
     yield line
-    yield Text(f"  {data['cwd']} · {entry['ts'][:19].replace('T', ' ')}", style="dim")
+    moment = entry["ts"][:19].replace("T", " ")
+    yield Text(f"  {words.known(data['cwd'], moment)}", style="dim")
 
 
 def _complete(entry: Entry, summary: dict[str, Any]) -> Iterator[Text]:

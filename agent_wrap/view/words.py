@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from agent_wrap.entries import UNKNOWN
+
 
 def clock(elapsed: float) -> str:
     """Give seconds as 0:07, 12:34 or 1:02:03."""
@@ -23,7 +25,23 @@ def duration(elapsed: float) -> str:
     return f"{whole // 3600} h {whole % 3600 // 60} min"
 
 
-def count(number: int, word: str) -> str:
+def tick(elapsed: float, step: float) -> str:
+    """Give a moment on a scale whose marks are `step` seconds apart."""
+    if step >= 1:
+        return clock(elapsed)
+    return f"{elapsed:.{3 if step < 0.01 else 2 if step < 0.1 else 1}f} s"
+
+
+def size(number: float) -> str:
+    """Give bytes in few letters: 512 B, 4.2 MB, 1.5 GB."""
+    for unit in ("B", "kB", "MB"):
+        if number < 999.5:
+            return f"{number:.0f} {unit}" if number >= 9.95 else f"{number:.1f} {unit}"
+        number /= 1000
+    return f"{number:.1f} GB"
+
+
+def count(number: float, word: str) -> str:
     """Give `1 turn`, `2 turns`, `1,200 turns`."""
     return f"{number:,} {word}" if number == 1 else f"{number:,} {word}s"
 
@@ -35,6 +53,11 @@ def short(number: int) -> str:
     if number < 999_950:
         return f"{number / 1000:.1f}k"
     return f"{number / 1_000_000:.1f}M"
+
+
+def known(*names: str) -> str:
+    """Join the names that are known."""
+    return " · ".join(name for name in names if name and name != UNKNOWN)
 
 
 def cost(usd: float | None) -> str:

@@ -1,12 +1,10 @@
-"""ATIF, OpenTelemetry, AG-UI: accepted by the tools of others, and nothing is lost.
+"""ATIF, OpenTelemetry, AG-UI: nothing is lost.
 
-From each export the dialog is made again and compared. The foreign validators are
-used where they are installed; `harbor` needs Python 3.12.
+From each export the dialog is made again and compared.
 """
 
 from __future__ import annotations
 
-import base64
 import json
 from collections.abc import Iterator
 from typing import Any
@@ -16,6 +14,7 @@ import pytest
 from agent_wrap import entries
 from agent_wrap.entries import UNKNOWN, Entry
 from agent_wrap.export import ag_ui, atif, otel
+from agent_wrap.export.atif_reading import Trajectory
 from agent_wrap.export.run import Run
 
 from .samples import SAMPLES, runs
@@ -40,57 +39,12 @@ def restored(found: Iterator[Entry]) -> list[Entry]:
 # ---- ATIF -------------------------------------------------------------------
 
 
-def from_atif(text: str) -> Iterator[Entry]:
-    found = json.loads(text)
-    extra, final, agent = found["extra"], found["final_metrics"], found["agent"]
-    yield entries.init(
-        **extra["init"],
-        **{key: extra[key] for key in ("task", "cwd")},
-        model=agent.get("model_name", UNKNOWN),
-        agent=agent["name"],
-    )
-    for step in found["steps"]:
-        yield from from_step(step)
-    if "complete" in extra:
-        end = final["extra"]
-        yield entries.complete(
-            **extra["complete"],
-            **{key: end[key] for key in ("status", "turns", "duration_ms", "message")},
-            tokens=(final["total_prompt_tokens"], final["total_completion_tokens"]),
-        )
-
-
-def from_step(step: dict[str, Any]) -> Iterator[Entry]:
-    extra = step.get("extra", {})
-    if step["source"] == "user":
-        yield entries.prompt(**extra, content=step["message"])
-    if "thinking" in extra:
-        yield entries.thinking(**extra["thinking"], content=step["reasoning_content"])
-    if "message" in extra:
-        used, text = step.get("metrics"), step["message"]
-        tokens = (used["prompt_tokens"], used["completion_tokens"]) if used else None
-        yield entries.message(**extra["message"], content=text, tokens=tokens)
-    names = {}
-    for call in step.get("tool_calls", []):
-        id, name = call["tool_call_id"], call["function_name"]
-        names[id] = name
-        yield entries.tool_start(
-            **call["extra"], tool_id=id, name=name, args=call["arguments"]
-        )
-    for result in step.get("observation", {"results": []})["results"]:
-        more = result["extra"]
-        id = result.get("source_call_id", more.get("tool_id"))
-        yield entries.tool_result(
-            *(more["seq"], more["ts"], id, names.get(id, more.get("name"))),
-            result["content"],
-            ok=more["status"] == "success",
-        )
-
-
-@pytest.mark.parametrize("name", WHOLE)
+@pytest.mark.parametrize("name", RUNS)
 def test_atif_loses_nothing(name: str) -> None:
     run = RUNS[name]
-    assert restored(from_atif(exported(atif, run))) == original(run)
+    trajectory = Trajectory(json.loads(exported(atif, run)))
+    assert trajectory.entries() == original(run)
+    assert trajectory.notes == []
 
 
 def test_atif_knows_the_summary() -> None:
@@ -101,13 +55,6 @@ def test_atif_knows_the_summary() -> None:
     final = found["final_metrics"]
     assert (final["total_cost_usd"], final["total_cached_tokens"]) == (0.25, 1000)
     assert final["extra"]["exit_code"] == 124
-
-
-def test_harbor_accepts_every_trajectory() -> None:
-    validator = pytest.importorskip("harbor.utils.trajectory_validator")
-    for name, run in RUNS.items():
-        check = validator.TrajectoryValidator()
-        assert check.validate(json.loads(exported(atif, run))), (name, check.errors)
 
 
 # ---- OpenTelemetry ----------------------------------------------------------
@@ -216,37 +163,6 @@ def test_otel_spans_are_one_tree_in_time() -> None:
             assert begin <= first <= last <= end, name
 
 
-def test_the_opentelemetry_protocol_accepts_every_trace() -> None:
-    name = "opentelemetry.proto.collector.trace.v1.trace_service_pb2"
-    kind = pytest.importorskip(name).ExportTraceServiceRequest
-    json_format = pytest.importorskip("google.protobuf.json_format")
-    for run in RUNS.values():
-        found = json.loads(exported(otel, run))
-        for span in found["resourceSpans"][0]["scopeSpans"][0]["spans"]:
-            for key in ("traceId", "spanId", "parentSpanId"):  # OTLP has them in hex
-                if key in span:
-                    raw = bytes.fromhex(span[key])
-                    span[key] = base64.b64encode(raw).decode()
-        request = json_format.ParseDict(found, kind())
-        spans = request.resource_spans[0].scope_spans[0].spans
-        assert {(len(span.trace_id), len(span.span_id)) for span in spans} == {(16, 8)}
-        assert kind.FromString(request.SerializeToString()) == request
-
-
-def test_the_semantic_conventions_know_our_names() -> None:
-    known = pytest.importorskip(
-        "opentelemetry.semconv._incubating.attributes.gen_ai_attributes"
-    )
-    names = {value for value in vars(known).values() if isinstance(value, str)}
-    used = {
-        key
-        for span in spans_of(exported(otel, SAMPLES["plain"]))
-        for key in span["attributes"]
-        if key.startswith("gen_ai.")
-    }
-    assert used <= names
-
-
 # ---- AG-UI ------------------------------------------------------------------
 
 
@@ -295,15 +211,3 @@ def from_ag_ui(text: str) -> Iterator[Entry]:
 def test_ag_ui_loses_nothing(name: str) -> None:
     run = RUNS[name]
     assert restored(from_ag_ui(exported(ag_ui, run))) == original(run)
-
-
-def test_ag_ui_accepts_every_event() -> None:
-    core = pytest.importorskip("ag_ui.core")
-    adapter = pytest.importorskip("pydantic").TypeAdapter(core.Event)
-    assert ag_ui.PROTOCOL == core.PROTOCOL_VERSION
-    for run in RUNS.values():
-        for line in exported(ag_ui, run).splitlines():
-            event = adapter.validate_json(line)
-            shown = json.loads(event.model_dump_json(by_alias=True))
-            assert shown == json.loads(line)
-            assert not event.model_extra

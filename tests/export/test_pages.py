@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import re
+import shutil
+import subprocess
 import time
 from html.parser import HTMLParser
+from pathlib import Path
 
 import pytest
 
@@ -17,12 +20,15 @@ from .samples import HOSTILE, SAMPLES, dialog, runs, ts
 TAGS = {
     *("html", "head", "meta", "style", "title", "body", "header", "h1", "span", "p"),
     *("dl", "div", "dt", "dd", "nav", "a", "button", "small", "main", "article"),
-    *("time", "details", "summary", "b", "pre", "footer", "script"),
+    *("time", "details", "summary", "b", "pre", "footer", "script", "code"),
+    *("input", "select", "option", "output", "svg", "path", "rect", "text"),
 }
 ATTRIBUTES = {
     *("lang", "charset", "http-equiv", "content", "name", "class", "id"),
-    *("aria-label", "hidden", "href", "type", "open"),
+    *("aria-label", "hidden", "href", "type", "open", "placeholder", "value"),
+    *("xmlns", "role", "viewbox", "width", "height", "x", "y", "d", "text-anchor"),
 }
+UNCLOSED = {"meta", "input", "option", "path", "rect"}
 
 
 class Page(HTMLParser):
@@ -40,8 +46,12 @@ class Page(HTMLParser):
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.tags.append(tag)
         self.attributes.extend(attrs)
-        if tag != "meta":
+        if tag not in UNCLOSED:
             self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        assert tag in UNCLOSED
+        self.handle_starttag(tag, attrs)
 
     def handle_endtag(self, tag: str) -> None:
         assert self.open.pop() == tag
@@ -57,7 +67,7 @@ def test_the_page_has_our_tags_only(name: str) -> None:
     assert page.open == []
     assert set(page.tags) <= TAGS
     assert page.tags.count("script") == 1
-    assert {key for key, _ in page.attributes} <= ATTRIBUTES | {"href", "type", "open"}
+    assert {key for key, _ in page.attributes} <= ATTRIBUTES
     assert all(
         value and value[0] == "#" for key, value in page.attributes if key == "href"
     )
@@ -73,7 +83,8 @@ def test_the_policy_allows_our_script_and_style_alone() -> None:
     assert page.index("Content-Security-Policy") < page.index("<style>")
     assert "unsafe" not in html_page.POLICY
     assert html_page.POLICY.startswith("default-src 'none';")
-    assert re.search(r"https?:", page.replace("http://evil", "")) is None
+    left = page.replace("http://evil", "").replace("http://www.w3.org/2000/svg", "")
+    assert re.search(r"https?:", left) is None
 
 
 def test_hostile_texts_are_texts() -> None:
@@ -109,6 +120,59 @@ def test_a_page_is_written_piece_by_piece_and_soon() -> None:
     assert len(pieces) > 10_000
     assert max(map(len, pieces)) < 20_000
     assert time.monotonic() - began < 10
+
+
+def test_what_it_used_is_on_the_page() -> None:
+    used = {"resources": {"peak_rss_bytes": 309_000_000, "cpu_s": 2.14}}
+    text = Page("".join(html.export(Run(lambda: iter(dialog()), used)))).text
+    assert "memory, peak309 MB" in text
+    assert "CPU time2.1 s" in text
+    for broken in ({"resources": 5}, {"resources": {"peak_rss_bytes": "x"}}):
+        page = "".join(html.export(Run(lambda: iter(dialog()), broken)))
+        assert "memory, peak" not in page
+
+
+def test_a_failed_tool_is_found() -> None:
+    page = "".join(html.export(SAMPLES["plain"]))
+    assert page.count('<a href="#first-failed">') == 1
+    assert page.count('id="first-failed"') == 1
+    assert '<article class="tool failed" id="e5">' in page
+    assert '<a href="#e5"><title>' in page
+
+
+BROWSER = shutil.which("chromium") or shutil.which("google-chrome")
+
+
+@pytest.mark.skipif(not BROWSER, reason="no Chromium or Chrome on this machine")
+def test_the_search_of_the_page_in_a_browser(tmp_path: Path) -> None:
+    """Under its policy, which here allows its script with our typing at the end."""
+    typing = (
+        "find.value='NUMBER 7';kind.value='tool';choose();"
+        "document.title=rows.filter(r=>!r.hidden).map(r=>r.id).join()"
+        "+'|'+said.textContent+'|'+folds().length;"
+    )
+    found = [entry for entry in dialog(end=False) if entry["type"] != "tool"]
+    for number in range(2):
+        result = f"number {number + 6}"
+        start = entries.tool_start(20 + number, ts(20), f"n{number}", "bash", {})
+        end = entries.tool_result(
+            30 + number, ts(30), f"n{number}", "bash", result, ok=True
+        )
+        found += [start, end]
+    page = "".join(html.export(Run(lambda: iter(found))))
+    script = html_page.SCRIPT + typing
+    allowed = html_page._hash(html_page.SCRIPT), html_page._hash(script)
+    page = page.replace(*allowed).replace(html_page.SCRIPT, script)
+    (tmp_path / "page.html").write_text(page)
+    options = ["--headless", "--no-sandbox", "--disable-gpu", "--dump-dom"]
+    options += [
+        f"--user-data-dir={tmp_path / 'profile'}",
+        f"file://{tmp_path}/page.html",
+    ]
+    done = subprocess.run(
+        [str(BROWSER), *options], capture_output=True, text=True, timeout=60, check=True
+    )
+    assert "<title>e21|1 of 8|1</title>" in done.stdout
 
 
 def test_fences_that_never_end_take_no_longer() -> None:

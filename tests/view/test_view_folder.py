@@ -66,6 +66,23 @@ def test_the_table(runs: Path, capfd: pytest.CaptureFixture[str]) -> None:
         assert "\x1b" not in seen
 
 
+@pytest.mark.parametrize("width", [30, 50, 80, 200])
+def test_a_narrow_terminal_has_fewer_columns_and_each_is_whole(
+    runs: Path,
+    width: int,
+    capfd: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(show, "WIDTH_OF_A_PIPE", width)
+    assert cli.main(["view", str(runs)]) == 0
+    lines = capfd.readouterr().out.split("\n")
+    assert max(map(len, lines)) <= width
+    words = [line.split() for line in lines]
+    (row,) = [line for line in words if line[:1] == ["b"]]
+    assert ("success" in row, row[-1] == "s") == (True, width < 80)
+    assert ("agent" in lines[1]) == (width == 200)
+
+
 def test_sorting(runs: Path, capfd: pytest.CaptureFixture[str]) -> None:
     assert rows(runs, capfd=capfd) == ["a", "b", "deep/c"]
     assert rows(runs, "--sort", "cost", capfd=capfd) == ["deep/c", "b", "a"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import signal
 import subprocess
 import sys
 import threading
@@ -108,6 +109,36 @@ def test_hostile_content_controls_nothing(
     assert ":smile:" in left
 
 
+def test_colours_say_what_is_what(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("TERM", "xterm-256color")
+    diff = "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-old line\n+new line"
+    found = [
+        *dialog(end=False),
+        entries.tool_start(8, ts(9), "t3", "bash", None),
+        entries.tool_result(9, ts(9), "t3", "bash", diff, ok=True),
+        entries.tool_start(10, ts(10), "t4", "bash", None),
+        entries.tool_result(11, ts(10), "t4", "bash", "one\ntwo", ok=True),
+    ]
+    assert cli.main(["view", write(tmp_path, found)]) == 0
+    seen = capfd.readouterr().out
+    for style, text in (
+        ("2;3", "✻ hello"),  # dim and italic
+        ("31", "    -hello"),
+        ("32", "    +b"),
+        ("31", "    -old line"),
+        ("32", "    +new line"),
+        ("36", "    @@ -1 +1 @@"),
+        ("2", "    two"),
+    ):
+        assert f"\x1b[{style}m{text}" in seen, text
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert cli.main(["view", str(tmp_path)]) == 0
+    assert not re.search("\x1b\\[3[0-9]m", capfd.readouterr().out)
+
+
 def test_every_recording_is_shown(capfd: pytest.CaptureFixture[str]) -> None:
     for path in RECORDINGS:
         assert cli.main(["view", str(path)]) == 0, path
@@ -122,6 +153,15 @@ def test_without_rich_it_is_plain(
     fallback = capfd.readouterr().out
     assert cli.main(["view", "--plain", str(ARCHIVE)]) == 0
     assert capfd.readouterr().out == fallback
+
+
+def test_what_is_unknown_is_left_out(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    start = entries.init(0, ts(0), task="", cwd="", model="", agent="one")
+    assert cli.main(["view", write(tmp_path, [start])]) == 0
+    lines = capfd.readouterr().out.split("\n")
+    assert [line.strip() for line in lines[:2]] == ["● one", "2026-01-15 10:30:00"]
 
 
 def test_an_unfinished_run_is_shown(
@@ -211,6 +251,26 @@ def test_follow_shows_a_run_while_it_is_written(
         assert process.wait() == 0
         watchdog.cancel()
     assert "■ error" in rest
+
+
+@pytest.mark.parametrize("option", [[], ["--plain"]])
+def test_a_reader_that_leaves_early_is_no_error(
+    tmp_path: Path, option: list[str]
+) -> None:
+    text = "word " * 40
+    found = [entries.message(number, ts(number), text) for number in range(3000)]
+    command = [sys.executable, *("-m", "agent_wrap", "view"), *option]
+    with subprocess.Popen(
+        [*command, write(tmp_path, found)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        assert process.stdout.readline()
+        process.stdout.close()
+        assert process.stderr.read() == b""
+        assert process.wait(15) == 128 + signal.SIGPIPE
 
 
 def test_the_footer_says_how_far() -> None:
