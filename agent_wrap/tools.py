@@ -47,7 +47,9 @@ class Tools:
         name = name[:LONGEST_NAME]
         self._names.add(native_id, name)
         wanted = clean_text(native_id)[:LONGEST_NAME] or f"tool-{len(self._used) + 1}"
-        return self._open_one(OpenTool(native_id, self._unused(wanted), name))
+        return self._open_one(
+            OpenTool(native_id, take_unused(wanted, self._used), name)
+        )
 
     def reopen(self, tool_id: str, name: str) -> None:
         """Open a call known by our id: of an earlier life, or closed in vain."""
@@ -92,11 +94,15 @@ class Tools:
         self._count += 1
         return tool
 
-    def _unused(self, wanted: str) -> str:
-        """Give an id that no call has had: pages hide all starts of one finished id."""
-        unique, use = wanted, 1
-        while unique in self._used:
-            use += 1
-            unique = f"{wanted}#{use}"
-        self._used.add(unique)
-        return unique
+
+def take_unused(wanted: str, used: set[str]) -> str:
+    """Give the id, or its first `#2`, `#3`, ... that is not used; from now on it is.
+
+    Of an id that has come twice, pages would hide all starts once one has ended.
+    """
+    unique, use = wanted, 1
+    while unique in used:
+        use += 1
+        unique = f"{wanted}#{use}"
+    used.add(unique)
+    return unique

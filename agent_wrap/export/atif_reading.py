@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from agent_wrap import entries
-from agent_wrap.dialog import take_unused
 from agent_wrap.entries import UNKNOWN, Entry
 from agent_wrap.errors import UsageError
 from agent_wrap.shapes import get_count, get_dict, get_dicts, get_text
+from agent_wrap.tools import take_unused
 from agent_wrap.view.reading import EPOCH, moment
 
 VERSION = "ATIF-"
