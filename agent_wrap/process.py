@@ -15,6 +15,7 @@ import sys
 import time
 
 from agent_wrap.errors import SpawnError
+from agent_wrap.libc import prctl
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -54,18 +55,6 @@ _RESET = (
 _OOM_SCORE = b"500"
 _AT_ONCE = 500
 """Processes that are signalled at once: each takes a descriptor for a moment."""
-
-
-def prctl(option: int, value: int) -> bool:
-    """Call prctl(2); say whether it worked (never outside Linux)."""
-    if not LINUX:
-        return False
-    import ctypes
-
-    try:
-        return bool(ctypes.CDLL(None).prctl(option, value, 0, 0, 0) == 0)
-    except (OSError, AttributeError):
-        return False
 
 
 def become_subreaper() -> bool:

@@ -13,6 +13,7 @@ import stat
 import time
 
 from agent_wrap.errors import ArchiveError
+from agent_wrap.libc import fallocate
 
 DIALOG, STDOUT, STDERR, SUMMARY, PROMPT = (
     "dialog.jsonl",
@@ -67,15 +68,9 @@ class LogFile:
 
         `os.posix_fallocate` would make the file longer, with NULs that readers see.
         """
-        import ctypes
-
-        try:
-            call = ctypes.CDLL(None, use_errno=True).fallocate
-        except (OSError, AttributeError):
-            return errno.ENOSYS
-        call.argtypes = (ctypes.c_int, ctypes.c_int, ctypes.c_int64, ctypes.c_int64)
-        if call(self.fd, _KEEP_SIZE, 0, size) != 0:
-            return ctypes.get_errno()
+        number = fallocate(self.fd, _KEEP_SIZE, size)
+        if number:
+            return number
         self.allocated = size
         return 0
 

@@ -24,6 +24,7 @@ LAYERS = [
     {"rules.clauses", "rules.words", "rules.lines", "rules.fields", "rules.order"},
     {"tools"},
     {"encode", "dialog", "reader", "validate", "clocks", "secret_forms", "redact"},
+    {"libc"},
     {"event_lines", "writer", "process", "registry", "settings", "daemon", "cgroup"},
     {"resources", "echo", "finish", "plan", "keeper", "ladder", "talk", "guardian"},
     {"first_lines", "streams", "recorder", "testing", "dialog_writer"},

@@ -1,0 +1,56 @@
+"""The C library is called without ctypes, and answers as it does with it."""
+
+from __future__ import annotations
+
+import errno
+import os
+import subprocess
+import sys
+import tempfile
+
+import pytest
+
+from agent_wrap import libc
+from agent_wrap.libc import fallocate, prctl
+
+KEEP_SIZE = 1
+GET_DUMPABLE, SET_NO_SUCH_THING = 3, 987654
+
+
+def test_prctl_is_called() -> None:
+    assert not prctl(SET_NO_SUCH_THING, 0)
+    script = (
+        "import ctypes; from agent_wrap.libc import prctl; held = ctypes.c_int(0);"
+        "print(prctl(36, 1), ctypes.CDLL(None).prctl(37, ctypes.byref(held)), held.value)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True
+    )
+    assert done.stdout.split() == ["True", "0", "1"], done.stderr
+
+
+@pytest.mark.parametrize("size", [1 << 16, 3 << 30])
+def test_fallocate_takes_room_and_keeps_the_size(size: int) -> None:
+    with tempfile.TemporaryFile() as file:
+        number = fallocate(file.fileno(), KEEP_SIZE, size)
+        if number in (errno.EOPNOTSUPP, errno.ENOSPC):
+            pytest.skip(f"not on this file system: {errno.errorcode[number]}")
+        found = os.fstat(file.fileno())
+        assert (number, found.st_size) == (0, 0)
+        assert found.st_blocks * 512 >= size
+
+
+def test_a_failure_gives_its_number() -> None:
+    read, write = os.pipe()
+    try:
+        assert fallocate(write, KEEP_SIZE, 1) == errno.ESPIPE
+        os.close(write)
+        assert fallocate(write, KEEP_SIZE, 1) == errno.EBADF
+    finally:
+        os.close(read)
+
+
+def test_without_ctypes_nothing_is_promised(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(libc, "_ctypes", None)
+    assert not prctl(GET_DUMPABLE, 0)
+    assert fallocate(0, KEEP_SIZE, 1) == errno.ENOSYS
