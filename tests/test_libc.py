@@ -19,13 +19,15 @@ GET_DUMPABLE, SET_NO_SUCH_THING = 3, 987654
 
 def test_prctl_is_called() -> None:
     assert not prctl(SET_NO_SUCH_THING, 0)
-    script = (
-        "import ctypes; from agent_wrap.libc import prctl; held = ctypes.c_int(0);"
-        "print(prctl(36, 1), ctypes.CDLL(None).prctl(37, ctypes.byref(held)), held.value)"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True
-    )
+    script = """if True:
+        import ctypes
+        from agent_wrap.libc import prctl
+        worked, held = prctl(36, 1), ctypes.c_int(0)
+        ctypes.CDLL(None).prctl(37, ctypes.byref(held))
+        print(worked, held.value)
+    """
+    command = [sys.executable, "-c", script]
+    done = subprocess.run(command, capture_output=True, text=True)
     assert done.stdout.split() == ["True", "0", "1"], done.stderr
 
 
