@@ -25,7 +25,7 @@ class MemoryEvents:
         if not self._file:
             return 0
         try:
-            with open(self._file, encoding="ascii") as file:
+            with open(self._file, encoding="utf-8") as file:
                 for line in file:
                     name, _, value = line.partition(" ")
                     if name == "oom_kill":
