@@ -15,7 +15,6 @@ from agent_wrap.events import (
     Message,
     Notice,
     RunFinished,
-    SessionStarted,
     ToolFinished,
     ToolStarted,
     TurnStarted,
@@ -71,8 +70,6 @@ class MiniSweAgent(Adapter):
                 self._section, self._step = "step", step[1]
                 if cost := float(step[2]):
                     yield Usage(cost=cost, scope="total")
-            elif text == "System:":
-                yield SessionStarted()
         elif self._section:
             self._lines.append(text)
         self._after_blank = not text
