@@ -148,6 +148,9 @@ class Adapter:
     tools_late: ClassVar[bool] = False
     """True: the agent holds a tool's start back until the tool has ended."""
 
+    model_variables: ClassVar[tuple[str, ...]] = ()
+    """Environment variables that name the model where the command does not."""
+
     versions_checked: ClassVar[tuple[str, ...]] = ()
     """Versions of the agent whose recordings are among the tests."""
 

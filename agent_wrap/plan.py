@@ -96,7 +96,7 @@ def make_plan(settings: Settings) -> Plan:
 def _adapt(plan: Plan, adapter: type[Adapter]) -> None:
     """Let an adapter make a command of its own program ready."""
     settings = plan.settings
-    plan.model = plan.model or adapter.model_from(plan.command)
+    plan.model = plan.model or adapter.model_from(plan.command) or _named(plan, adapter)
     wanted = settings.prompt if settings.prompt_via == "auto" else None
     if any("{prompt" in word for word in plan.command):
         wanted = None
@@ -112,6 +112,12 @@ def _adapt(plan: Plan, adapter: type[Adapter]) -> None:
         plan.adapted = prepared.stdin is not None or wanted in prepared.command
     if prepared.added:
         plan.notes.append(f"added for {plan.adapter_name}: {', '.join(prepared.added)}")
+
+
+def _named(plan: Plan, adapter: type[Adapter]) -> str:
+    """Give the model that the agent's environment names."""
+    told = (plan.environment.get(name, "") for name in adapter.model_variables)
+    return next(filter(None, told), "")
 
 
 def deliver_prompt(plan: Plan, archive: Archive) -> None:

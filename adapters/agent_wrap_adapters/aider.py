@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from agent_wrap import Adapter, Prepared
+from agent_wrap import Prepared
 from agent_wrap.events import (
     Event,
     Message,
@@ -17,7 +17,8 @@ from agent_wrap.events import (
     Usage,
 )
 from agent_wrap.shapes import strip_terminal
-from agent_wrap_adapters.argv import Options, after_program, parse
+from agent_wrap_adapters.argv import Options
+from agent_wrap_adapters.command_line import CommandLine
 
 _OPTIONS = Options(
     one="--model --weak-model --editor-model --openai-api-key --anthropic-api-key "
@@ -48,11 +49,14 @@ _OWN = re.compile(
 """How lines of its own begin, between one answer and the next."""
 
 
-class Aider(Adapter):
+class Aider(CommandLine):
     """Reads what stands between its banner and its lines of token counts."""
 
     reads = "text"
     programs = frozenset({"aider", "aider-chat"})
+    options = _OPTIONS
+    model_options = ("--model",)
+    model_variables = ("AIDER_MODEL",)
     promises_final_event = False
     versions_checked = ("0.86.2",)
     gives = (
@@ -138,8 +142,7 @@ class Aider(Adapter):
     def prepare(cls, command: Sequence[str], prompt: str | None) -> Prepared:
         """Ask for plain output; a given prompt is the message."""
         words = list(command)
-        start = after_program(words, cls.programs)
-        found = parse(words, start, _OPTIONS)
+        found = cls.arguments(words)
         if found.has(*_OTHER_JOBS):
             return Prepared(words)
         told = found.value(*_MESSAGE) or None
@@ -151,16 +154,10 @@ class Aider(Adapter):
         given = []
         if prompt is not None and not found.has(*_MESSAGE, *_FILE):
             given = ["--message", prompt]
-        words[start:start] = [*added, *given]
+        words[found.start : found.start] = [*added, *given]
         return Prepared(
             words, prompt=asked, environment={"PYTHONUNBUFFERED": "1"}, added=added
         )
-
-    @classmethod
-    def model_from(cls, command: Sequence[str]) -> str:
-        """Give what `--model` says."""
-        start = after_program(command, cls.programs)
-        return parse(command, start, _OPTIONS).value("--model")
 
 
 def _count(text: str | None) -> int:

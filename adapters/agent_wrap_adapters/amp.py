@@ -9,10 +9,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from agent_wrap import Adapter, Prepared
+from agent_wrap import Prepared
 from agent_wrap.events import Event, Prompt, RunFinished, SessionStarted, Usage
 from agent_wrap.shapes import get_count, get_dict, get_text
-from agent_wrap_adapters.argv import Options, after_program, as_stdin, parse
+from agent_wrap_adapters.argv import Options, as_stdin
+from agent_wrap_adapters.command_line import CommandLine
 from agent_wrap_adapters.stream_json import StreamJson, unknown, usage_of
 
 _OPTIONS = Options(
@@ -26,10 +27,12 @@ _EXECUTE = ("-x", "--execute")
 _STREAM = ("--stream-json", "--stream-json-thinking")
 
 
-class Amp(StreamJson, Adapter):
+class Amp(StreamJson, CommandLine):
     """Reads its lines; each answer comes whole, and without an id."""
 
     programs = frozenset({"amp"})
+    options = _OPTIONS
+    model_options = ()
     gives = (
         "text, thinking, tools, sub-agents' tools, tokens of each answer; model where "
         "an answer names it; turns are API calls"
@@ -93,8 +96,7 @@ class Amp(StreamJson, Adapter):
     def prepare(cls, command: Sequence[str], prompt: str | None) -> Prepared:
         """Ask for JSON lines; a given prompt goes in by stdin."""
         words = list(command)
-        start = after_program(words, cls.programs)
-        found = parse(words, start, _OPTIONS)
+        found = cls.arguments(words)
         operands = [w for _, w in found.operands if w not in _SUBCOMMANDS]
         executes = found.has(*_EXECUTE)
         if found.has(*_OTHER_JOBS) or (operands and not executes):

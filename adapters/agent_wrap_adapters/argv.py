@@ -25,10 +25,12 @@ class Options:
 class Arguments:
     """A program's arguments: `given` options with their values, and the operands.
 
-    An operand is a pair of its place in the command and the word.
+    An operand is a pair of its place in the command and the word. `start` is the place
+    of the first argument.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, start: int = 0) -> None:
+        self.start = start
         self.given: dict[str, list[str]] = {}
         self.operands: list[tuple[int, str]] = []
 
@@ -60,7 +62,7 @@ def after_program(command: Sequence[str], programs: frozenset[str]) -> int:
 
 def parse(command: Sequence[str], start: int, options: Options) -> Arguments:
     """Read the words from `start` on; an option that is not known takes no value."""
-    found = Arguments()
+    found = Arguments(start)
     at = start
     while at < len(command):
         word = command[at]

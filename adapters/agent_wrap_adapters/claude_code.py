@@ -8,8 +8,9 @@ What is needed before the agent runs stands here; reading is loaded after.
 
 from __future__ import annotations
 
-from agent_wrap import Adapter, Prepared
-from agent_wrap_adapters.argv import Options, after_program, as_stdin, parse
+from agent_wrap import Prepared
+from agent_wrap_adapters.argv import Options, as_stdin
+from agent_wrap_adapters.command_line import CommandLine
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -50,10 +51,13 @@ _PROMPTERS = ("--permission-prompt-tool", "--dangerously-skip-permissions")
 _ASKS_ONLY = ("-h", "--help", "-v", "--version")
 
 
-class ClaudeCode(Adapter):
+class ClaudeCode(CommandLine):
     """Reads Claude Code's stream-json, whole and partial messages."""
 
     programs = frozenset({"claude", "claude-code"})
+    options = _OPTIONS
+    model_options = ("--model",)
+    model_variables = ("ANTHROPIC_MODEL",)
     versions_checked = ("2.1.197", "2.1.332")
     gives = (
         "text, thinking, tools, sub-agents' tools, model, tokens and cost of the run; "
@@ -88,7 +92,7 @@ class ClaudeCode(Adapter):
     @classmethod
     def speaks_two_way(cls, command: Sequence[str]) -> bool:
         """Does the command read messages rather than a prompt?"""
-        found = parse(command, after_program(command, cls.programs), _OPTIONS)
+        found = cls.arguments(command)
         reads = found.value("--input-format") == "stream-json"
         return reads and found.has("-p", "--print")
 
@@ -108,9 +112,10 @@ class ClaudeCode(Adapter):
     def prepare(cls, command: Sequence[str], prompt: str | None) -> Prepared:
         """Ask for the stream where the command leaves the format open."""
         words = list(command)
-        start = after_program(words, cls.programs)
-        found = parse(words, start, _OPTIONS)
-        told = _prompt_in(words, start) or next((w for _, w in found.operands), None)
+        found = cls.arguments(words)
+        told = _prompt_in(words, found.start) or next(
+            (w for _, w in found.operands), None
+        )
         prints = found.has("-p", "--print")
         other_job = told in _SUBCOMMANDS and not prints
         if other_job or found.has(*_ASKS_ONLY):
@@ -135,14 +140,8 @@ class ClaudeCode(Adapter):
             added.append("--verbose")
         if two_way and not found.has(*_PROMPTERS):  # else it decides alone
             added.extend(("--permission-prompt-tool", "stdio"))
-        words[start:start] = added
+        words[found.start : found.start] = added
         return Prepared(words, prompt=asked, stdin=stdin, added=_phrases(added))
-
-    @classmethod
-    def model_from(cls, command: Sequence[str]) -> str:
-        """Give what `--model` says."""
-        start = after_program(command, cls.programs)
-        return parse(command, start, _OPTIONS).value("--model")
 
 
 def _prompt_in(words: list[str], start: int) -> str | None:

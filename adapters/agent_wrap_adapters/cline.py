@@ -5,8 +5,9 @@ What is needed before the agent runs stands here; reading is loaded after.
 
 from __future__ import annotations
 
-from agent_wrap import Adapter, Prepared
-from agent_wrap_adapters.argv import Options, after_program, parse
+from agent_wrap import Prepared
+from agent_wrap_adapters.argv import Options
+from agent_wrap_adapters.command_line import CommandLine
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -42,10 +43,11 @@ _FOR_PEOPLE = ("-i", "--tui", "-z", "--zen", "--acp", "--update", "--kanban")
 _ASKS_ONLY = ("-h", "--help", "-V", "--version")
 
 
-class Cline(Adapter):
+class Cline(CommandLine):
     """Reads `--json`: the agent's events, hooks, and one result at the end."""
 
     programs = frozenset({"cline"})
+    options = _OPTIONS
     versions_checked = ("3.0.65",)
     gives = (
         "text, thinking, tools live, tokens and cost, the model at the end; turns are "
@@ -76,8 +78,7 @@ class Cline(Adapter):
     def prepare(cls, command: Sequence[str], prompt: str | None) -> Prepared:
         """Ask for JSON; a given prompt goes into the command, stdin is not read."""
         words = list(command)
-        start = after_program(words, cls.programs)
-        found = parse(words, start, _OPTIONS)
+        found = cls.arguments(words)
         told = found.operands[0][1] if found.operands else None
         if told in _COMMANDS or found.has(*_FOR_PEOPLE, *_ASKS_ONLY):
             return Prepared(words)
@@ -88,11 +89,5 @@ class Cline(Adapter):
             # A single word is taken for a command, and a dash for an option.
             words += ["--", asked if " " in asked else f"{asked} "]
         added = [] if found.has("--json") else ["--json"]
-        words[start:start] = added
+        words[found.start : found.start] = added
         return Prepared(words, prompt=asked, added=added)
-
-    @classmethod
-    def model_from(cls, command: Sequence[str]) -> str:
-        """Give what `--model` says."""
-        start = after_program(command, cls.programs)
-        return parse(command, start, _OPTIONS).value("--model", "-m")

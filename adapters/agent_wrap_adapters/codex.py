@@ -8,8 +8,9 @@ What is needed before the agent runs stands here; reading is loaded after.
 
 from __future__ import annotations
 
-from agent_wrap import Adapter, Prepared
-from agent_wrap_adapters.argv import Arguments, Options, after_program, as_stdin, parse
+from agent_wrap import Prepared
+from agent_wrap_adapters.argv import Arguments, Options, as_stdin
+from agent_wrap_adapters.command_line import CommandLine
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,10 +31,11 @@ _SERVER = "app-server"
 _JSON = ("--json", "--experimental-json")
 
 
-class Codex(Adapter):
+class Codex(CommandLine):
     """Reads `codex exec --json`; lines of the app-server's JSON-RPC as well."""
 
     programs = frozenset({"codex"})
+    options = _OPTIONS
     versions_checked = ("0.98.0", "0.171.0")
     gives = (
         "text, reasoning summaries, tools, tokens of the thread (sub-agents' not); no "
@@ -68,7 +70,7 @@ class Codex(Adapter):
     @classmethod
     def speaks_two_way(cls, command: Sequence[str]) -> bool:
         """Is it the app-server, on its stdin and stdout?"""
-        found = parse(command, after_program(command, cls.programs), _OPTIONS)
+        found = cls.arguments(command)
         return _serves(found)
 
     @classmethod
@@ -85,7 +87,7 @@ class Codex(Adapter):
     def prepare(cls, command: Sequence[str], prompt: str | None) -> Prepared:
         """Ask `codex exec` for JSON lines; a given prompt goes in by stdin."""
         words = list(command)
-        found = parse(words, after_program(words, cls.programs), _OPTIONS)
+        found = cls.arguments(words)
         if not found.operands or found.operands[0][1] not in _EXEC:
             return Prepared(words)
         flag_at, told = _exec_operands(found)
@@ -101,7 +103,7 @@ class Codex(Adapter):
     @classmethod
     def model_from(cls, command: Sequence[str]) -> str:
         """Give what `--model` or `-c model=...` says."""
-        found = parse(command, after_program(command, cls.programs), _OPTIONS)
+        found = cls.arguments(command)
         if model := found.value("--model", "-m"):
             return model
         for name in ("-c", "--config"):

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from agent_wrap import Adapter, Prepared, SideFile, Surroundings
+from agent_wrap import Prepared, SideFile, Surroundings
 from agent_wrap.events import Event, Message, TextDelta, TurnStarted
 from agent_wrap.jsonvalue import objects
 from agent_wrap.shapes import get_dict, get_text, strip_terminal
-from agent_wrap_adapters.argv import Options, after_program, parse
+from agent_wrap_adapters.argv import Options
+from agent_wrap_adapters.command_line import CommandLine
 from agent_wrap_adapters.side_usage import document, usage
 
 _OPTIONS = Options(
@@ -22,11 +23,13 @@ _USAGE = "promptTokens cachedTokens cacheWriteTokens completionTokens -"
 _NOTE = "Response was not valid JSON"
 
 
-class Continue(Adapter):
+class Continue(CommandLine):
     """Takes all of the output for one message."""
 
     reads = "text"
     programs = frozenset({"cn"})
+    options = _OPTIONS
+    model_options = ("--model",)
     promises_final_event = False
     versions_checked = ("1.5.47",)
     gives = "the last answer; no tools, no model; tokens from a side file; one turn"
@@ -62,8 +65,7 @@ class Continue(Adapter):
     def prepare(cls, command: Sequence[str], prompt: str | None) -> Prepared:
         """Print and exit. No `--format json`: it tells the model to answer in JSON."""
         words = list(command)
-        start = after_program(words, cls.programs)
-        found = parse(words, start, _OPTIONS)
+        found = cls.arguments(words)
         told = found.operands[0][1] if found.operands else None
         if told in _SUBCOMMANDS or found.has(*_OTHER_JOBS):
             return Prepared(words)
@@ -71,16 +73,10 @@ class Continue(Adapter):
         added = []
         if asked is not None and not found.has("-p", "--print"):
             added.append("-p")
-        words[start:start] = added
+        words[found.start : found.start] = added
         if prompt is not None and told is None:
             words.extend(("--", prompt) if prompt.startswith("-") else (prompt,))
         return Prepared(words, prompt=asked, added=added)
-
-    @classmethod
-    def model_from(cls, command: Sequence[str]) -> str:
-        """Give what `--model` adds from the hub."""
-        start = after_program(command, cls.programs)
-        return parse(command, start, _OPTIONS).value("--model")
 
     @classmethod
     def side_files(cls, ran: Surroundings) -> Sequence[SideFile]:

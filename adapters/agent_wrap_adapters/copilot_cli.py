@@ -5,8 +5,9 @@ What is needed before the agent runs stands here; reading is loaded after.
 
 from __future__ import annotations
 
-from agent_wrap import Adapter, Prepared, SideFile, Surroundings
-from agent_wrap_adapters.argv import Options, after_program, as_stdin, parse
+from agent_wrap import Prepared, SideFile, Surroundings
+from agent_wrap_adapters.argv import Options, as_stdin
+from agent_wrap_adapters.command_line import CommandLine
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,10 +30,13 @@ _OPTIONS = Options(
 _OTHER_JOBS = ("-i", "--interactive", "--acp", "-h", "--help", "-v", "--version")
 
 
-class CopilotCli(Adapter):
+class CopilotCli(CommandLine):
     """Reads the session events that `--output-format json` prints."""
 
     programs = frozenset({"copilot"})
+    options = _OPTIONS
+    model_options = ("--model",)
+    model_variables = ("COPILOT_MODEL",)
     versions_checked = ("1.0.102",)
     gives = (
         "text, thinking, tools live, model; tokens from a side file; turns "
@@ -64,8 +68,7 @@ class CopilotCli(Adapter):
     def prepare(cls, command: Sequence[str], prompt: str | None) -> Prepared:
         """Ask for JSON where the command runs one prompt; stdin is one without `-p`."""
         words = list(command)
-        start = after_program(words, cls.programs)
-        found = parse(words, start, _OPTIONS)
+        found = cls.arguments(words)
         told = found.value("-p", "--prompt") or None
         if found.operands or found.has(*_OTHER_JOBS):
             return Prepared(words)
@@ -74,22 +77,16 @@ class CopilotCli(Adapter):
         added = []
         if asked is not None and not found.has("--output-format"):
             added = ["--output-format", "json"]
-        words[start:start] = added
+        words[found.start : found.start] = added
         phrases = [" ".join(added)] if added else []
         return Prepared(words, prompt=asked, stdin=stdin, added=phrases)
-
-    @classmethod
-    def model_from(cls, command: Sequence[str]) -> str:
-        """Give what `--model` says."""
-        start = after_program(command, cls.programs)
-        return parse(command, start, _OPTIONS).value("--model")
 
     @classmethod
     def side_files(cls, ran: Surroundings) -> Sequence[SideFile]:
         """Name the usage file that was asked for, else the session's events."""
         from agent_wrap_adapters.copilot_side import places
 
-        found = parse(ran.command, after_program(ran.command, cls.programs), _OPTIONS)
+        found = cls.arguments(ran.command)
         return places(ran, found.value("--usage-output-file"))
 
     @classmethod

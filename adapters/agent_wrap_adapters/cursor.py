@@ -7,8 +7,9 @@ What is needed before the agent runs stands here; reading is loaded after.
 
 from __future__ import annotations
 
-from agent_wrap import Adapter, Prepared
-from agent_wrap_adapters.argv import Options, after_program, parse
+from agent_wrap import Prepared
+from agent_wrap_adapters.argv import Options
+from agent_wrap_adapters.command_line import CommandLine
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,10 +30,11 @@ _SUBCOMMANDS = (
 )
 
 
-class Cursor(Adapter):
+class Cursor(CommandLine):
     """Reads its lines. A message may come in pieces, and then again as a whole."""
 
     programs = frozenset({"cursor-agent"})
+    options = _OPTIONS
     gives = (
         "text, thinking, tools, model, tokens in newer versions; turns are answers "
         "between tools"
@@ -62,9 +64,8 @@ class Cursor(Adapter):
     def prepare(cls, command: Sequence[str], prompt: str | None) -> Prepared:
         """Ask for JSON lines; a given prompt is the last argument."""
         words = list(command)
-        start = after_program(words, cls.programs)
-        found = parse(words, start, _OPTIONS)
-        operands = [w for at, w in found.operands if (at, w) != (start, "agent")]
+        found = cls.arguments(words)
+        operands = [w for at, w in found.operands if (at, w) != (found.start, "agent")]
         told = operands[0] if operands else None
         if told in _SUBCOMMANDS or found.has(*_OTHER_JOBS):
             return Prepared(words)
@@ -79,9 +80,3 @@ class Cursor(Adapter):
             given.extend(("--", prompt) if prompt.startswith("-") else (prompt,))
         words.extend(given)
         return Prepared(words, prompt=asked, added=added)
-
-    @classmethod
-    def model_from(cls, command: Sequence[str]) -> str:
-        """Give what `--model` says."""
-        start = after_program(command, cls.programs)
-        return parse(command, start, _OPTIONS).value("--model", "-m")

@@ -5,8 +5,9 @@ What is needed before the agent runs stands here; reading is loaded after.
 
 from __future__ import annotations
 
-from agent_wrap import Adapter, Prepared, SideFile, Surroundings
-from agent_wrap_adapters.argv import Options, after_program, as_stdin, parse
+from agent_wrap import Prepared, SideFile, Surroundings
+from agent_wrap_adapters.argv import Options, as_stdin
+from agent_wrap_adapters.command_line import CommandLine
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,10 +27,11 @@ _OPTIONS = Options(
 _OTHER_JOBS = ("-h", "--help", "--list-tools")
 
 
-class Droid(Adapter):
+class Droid(CommandLine):
     """Reads its lines; all of one answer have the same id."""
 
     programs = frozenset({"droid"})
+    options = _OPTIONS
     versions_checked = ("0.215.0",)
     gives = (
         "text, thinking, tools, model, tokens of the run (of one that is ended "
@@ -55,7 +57,7 @@ class Droid(Adapter):
     def prepare(cls, command: Sequence[str], prompt: str | None) -> Prepared:
         """Ask `droid exec` for JSON lines; a given prompt goes in by stdin."""
         words = list(command)
-        found = parse(words, after_program(words, cls.programs), _OPTIONS)
+        found = cls.arguments(words)
         if not found.operands or found.operands[0][1] != "exec":
             return Prepared(words)
         if found.has(*_OTHER_JOBS):
@@ -71,12 +73,6 @@ class Droid(Adapter):
         words[at:at] = " ".join(added).split()
         asked = told if prompt is None else prompt
         return Prepared(words, prompt=asked, stdin=stdin, added=added)
-
-    @classmethod
-    def model_from(cls, command: Sequence[str]) -> str:
-        """Give what `--model` says."""
-        start = after_program(command, cls.programs)
-        return parse(command, start, _OPTIONS).value("-m", "--model")
 
     @classmethod
     def side_files(cls, ran: Surroundings) -> Sequence[SideFile]:

@@ -5,8 +5,9 @@ What is needed before the agent runs stands here; reading is loaded after.
 
 from __future__ import annotations
 
-from agent_wrap import Adapter, Prepared
-from agent_wrap_adapters.argv import Options, after_program, as_stdin, parse
+from agent_wrap import Prepared
+from agent_wrap_adapters.argv import Options, as_stdin
+from agent_wrap_adapters.command_line import CommandLine
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,10 +30,12 @@ _OTHER_JOBS = (
 )
 
 
-class GeminiCli(Adapter):
+class GeminiCli(CommandLine):
     """Reads Gemini CLI's stream-json."""
 
     programs = frozenset({"gemini", "gemini-cli"})
+    options = _OPTIONS
+    model_variables = ("GEMINI_MODEL",)
     versions_checked = ("0.61.0",)
     gives = (
         "text, tools, model, tokens of the run (sub-agents' too); no thinking, no "
@@ -63,8 +66,7 @@ class GeminiCli(Adapter):
     def prepare(cls, command: Sequence[str], prompt: str | None) -> Prepared:
         """Ask for the stream; a given prompt goes in by stdin."""
         words = list(command)
-        start = after_program(words, cls.programs)
-        found = parse(words, start, _OPTIONS)
+        found = cls.arguments(words)
         query = [word for _, word in found.operands]
         if found.has(*_OTHER_JOBS) or (query and query[0] in _SUBCOMMANDS):
             return Prepared(words)
@@ -72,13 +74,7 @@ class GeminiCli(Adapter):
         stdin = as_stdin(prompt) if prompt is not None and not told else None
         added = []
         if not found.has("-o", "--output-format"):
-            words[start:start] = ["-o", "stream-json"]
+            words[found.start : found.start] = ["-o", "stream-json"]
             added.append("-o stream-json")
         asked = prompt if prompt is not None else told or None
         return Prepared(words, prompt=asked, stdin=stdin, added=added)
-
-    @classmethod
-    def model_from(cls, command: Sequence[str]) -> str:
-        """Give what `--model` says."""
-        start = after_program(command, cls.programs)
-        return parse(command, start, _OPTIONS).value("-m", "--model")

@@ -7,8 +7,9 @@ What is needed before the agent runs stands here; reading is loaded after.
 
 from __future__ import annotations
 
-from agent_wrap import Adapter, Prepared
-from agent_wrap_adapters.argv import Options, after_program, as_stdin, parse
+from agent_wrap import Prepared
+from agent_wrap_adapters.argv import Options, as_stdin
+from agent_wrap_adapters.command_line import CommandLine
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,10 +28,13 @@ _OTHER_JOBS = ("-h", "--help", "--interactive", "-s", "--explain", "--render-rec
 _TOLD = ("-t", "--text", "-i", "--instructions", "--recipe")
 
 
-class Goose(Adapter):
+class Goose(CommandLine):
     """Reads its lines: messages, whose text comes in pieces."""
 
     programs = frozenset({"goose"})
+    options = _OPTIONS
+    model_options = ("--model",)
+    model_variables = ("GOOSE_MODEL",)
     gives = (
         "text, thinking, tools, tokens of the session in newer versions; no model; "
         "turns are answers between tools"
@@ -62,7 +66,7 @@ class Goose(Adapter):
     def prepare(cls, command: Sequence[str], prompt: str | None) -> Prepared:
         """Ask `goose run` for JSON lines; a given prompt goes in by stdin."""
         words = list(command)
-        found = parse(words, after_program(words, cls.programs), _OPTIONS)
+        found = cls.arguments(words)
         if not found.operands or found.operands[0][1] != "run":
             return Prepared(words)
         if found.has(*_OTHER_JOBS):
@@ -79,9 +83,3 @@ class Goose(Adapter):
         at = found.operands[0][0] + 1
         words[at:at] = [*" ".join(added).split(), *given]
         return Prepared(words, prompt=asked, stdin=stdin, added=added)
-
-    @classmethod
-    def model_from(cls, command: Sequence[str]) -> str:
-        """Give what `--model` says."""
-        start = after_program(command, cls.programs)
-        return parse(command, start, _OPTIONS).value("--model")

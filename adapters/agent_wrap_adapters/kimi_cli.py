@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from agent_wrap import Adapter, Prepared
+from agent_wrap import Prepared
 from agent_wrap.events import Event, Notice, Unknown
 from agent_wrap.shapes import get_dicts, get_text, strip_terminal
-from agent_wrap_adapters.argv import Options, after_program, as_stdin, parse
+from agent_wrap_adapters.argv import Options, as_stdin
 from agent_wrap_adapters.chat_messages import read_answer, read_result, text_of
+from agent_wrap_adapters.command_line import CommandLine
 
 _OPTIONS = Options(
     one="-m --model -p --prompt -c --command --output-format --input-format -w "
@@ -23,10 +24,11 @@ _WIDTH, _KEPT = 80, 2000
 _FAILED = "<system>ERROR: "
 
 
-class KimiCli(Adapter):
+class KimiCli(CommandLine):
     """Reads chat messages; errors are lines of plain text."""
 
     programs = frozenset({"kimi", "kimi-cli"})
+    options = _OPTIONS
     versions_checked = ("1.50.0",)
     tools_late = True
     promises_final_event = False
@@ -75,8 +77,7 @@ class KimiCli(Adapter):
     def prepare(cls, command: Sequence[str], prompt: str | None) -> Prepared:
         """Ask for JSON lines where the command prints; stdin is a prompt as well."""
         words = list(command)
-        start = after_program(words, cls.programs)
-        found = parse(words, start, _OPTIONS)
+        found = cls.arguments(words)
         told = found.value(*_PROMPT) or None
         if found.operands or found.has("--acp", "-h", "--help", "-V", "--version"):
             return Prepared(words, prompt=told)
@@ -87,14 +88,8 @@ class KimiCli(Adapter):
             added.append("--print")
         if (added or found.has("--print")) and not found.has("--output-format"):
             added.append("--output-format stream-json")
-        words[start:start] = " ".join(added).split()
+        words[found.start : found.start] = " ".join(added).split()
         unbuffered = {"PYTHONUNBUFFERED": "1"}
         return Prepared(
             words, prompt=asked, stdin=stdin, environment=unbuffered, added=added
         )
-
-    @classmethod
-    def model_from(cls, command: Sequence[str]) -> str:
-        """Give what `--model` says."""
-        start = after_program(command, cls.programs)
-        return parse(command, start, _OPTIONS).value("--model", "-m")

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from agent_wrap import Adapter, Prepared, SideFile, Surroundings
+from agent_wrap import Prepared, SideFile, Surroundings
 from agent_wrap.events import (
     Event,
     HookUpdated,
@@ -16,8 +16,9 @@ from agent_wrap.events import (
     Unknown,
 )
 from agent_wrap.shapes import get_text
-from agent_wrap_adapters.argv import Options, after_program, parse
+from agent_wrap_adapters.argv import Options
 from agent_wrap_adapters.chat_messages import read_answer, read_result, text_of
+from agent_wrap_adapters.command_line import CommandLine
 from agent_wrap_adapters.side_usage import lines, usage
 
 _OPTIONS = Options(
@@ -43,10 +44,11 @@ _FAILED = re.compile(
 )
 
 
-class KimiCode(Adapter):
+class KimiCode(CommandLine):
     """Reads chat messages, and `meta` lines about the session."""
 
     programs = frozenset({"kimi", "kimi-code"})
+    options = _OPTIONS
     versions_checked = ("2.1.0",)
     tools_late = True
     gives = (
@@ -101,8 +103,7 @@ class KimiCode(Adapter):
     def prepare(cls, command: Sequence[str], prompt: str | None) -> Prepared:
         """Ask for JSON lines where there is a prompt; it can only be an argument."""
         words = list(command)
-        start = after_program(words, cls.programs)
-        found = parse(words, start, _OPTIONS)
+        found = cls.arguments(words)
         told = found.value("-p", "--prompt") or None
         # `--print` is of the program that had this name before.
         if found.operands or found.has("--print", "-h", "--help", "-V", "--version"):
@@ -111,18 +112,12 @@ class KimiCode(Adapter):
         if asked is None:
             return Prepared(words)
         if told is None:
-            words[start:start] = ["-p", asked]
+            words[found.start : found.start] = ["-p", asked]
         added = []
         if not found.has("--output-format"):
             added = ["--output-format", "stream-json"]
-        words[start:start] = added
+        words[found.start : found.start] = added
         return Prepared(words, prompt=asked, added=[" ".join(added)] if added else [])
-
-    @classmethod
-    def model_from(cls, command: Sequence[str]) -> str:
-        """Give what `--model` says."""
-        start = after_program(command, cls.programs)
-        return parse(command, start, _OPTIONS).value("--model", "-m")
 
     @classmethod
     def side_files(cls, ran: Surroundings) -> Sequence[SideFile]:

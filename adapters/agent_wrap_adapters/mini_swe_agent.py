@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from agent_wrap import Adapter, Prepared, SideFile, Surroundings
+from agent_wrap import Prepared, SideFile, Surroundings
 from agent_wrap.events import (
     Event,
     Message,
@@ -21,7 +21,8 @@ from agent_wrap.events import (
     Usage,
 )
 from agent_wrap.shapes import strip_terminal
-from agent_wrap_adapters.argv import Options, after_program, parse
+from agent_wrap_adapters.argv import Options
+from agent_wrap_adapters.command_line import CommandLine
 from agent_wrap_adapters.mini_swe_side import places, read
 
 _OPTIONS = Options(
@@ -35,11 +36,12 @@ _FAILED = ("LimitsExceeded", "TimeExceeded", "RepeatedFormatError")
 _SUBMITS = "COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT"
 
 
-class MiniSweAgent(Adapter):
+class MiniSweAgent(CommandLine):
     """Reads the sections that it prints: a step, its results, the end."""
 
     reads = "text"
     programs = frozenset({"mini", "mini-swe-agent"})
+    options = _OPTIONS
     versions_checked = ("2.4.6",)
     gives = (
         "text and commands, wrapped at 80 columns, a command when it has ended or the "
@@ -127,8 +129,7 @@ class MiniSweAgent(Adapter):
     def prepare(cls, command: Sequence[str], prompt: str | None) -> Prepared:
         """Leave when done instead of asking; a given prompt is the task."""
         words = list(command)
-        start = after_program(words, cls.programs)
-        found = parse(words, start, _OPTIONS)
+        found = cls.arguments(words)
         if found.has("--help"):
             return Prepared(words)
         told = found.value("-t", "--task") or None
@@ -137,21 +138,15 @@ class MiniSweAgent(Adapter):
         if asked is not None and not found.has("--exit-immediately"):
             added.append("--exit-immediately")
         given = ["-t", prompt] if prompt is not None and told is None else []
-        words[start:start] = [*added, *given]
+        words[found.start : found.start] = [*added, *given]
         return Prepared(
             words, prompt=asked, environment={"PYTHONUNBUFFERED": "1"}, added=added
         )
 
     @classmethod
-    def model_from(cls, command: Sequence[str]) -> str:
-        """Give what `--model` says."""
-        start = after_program(command, cls.programs)
-        return parse(command, start, _OPTIONS).value("-m", "--model")
-
-    @classmethod
     def side_files(cls, ran: Surroundings) -> Sequence[SideFile]:
         """Name the trajectory."""
-        found = parse(ran.command, after_program(ran.command, cls.programs), _OPTIONS)
+        found = cls.arguments(ran.command)
         return places(ran, found.value("-o", "--output"))
 
     @classmethod

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from agent_wrap import Adapter, Prepared, SideFile, Surroundings
+from agent_wrap import Prepared, SideFile, Surroundings
 from agent_wrap.events import (
     Event,
     Message,
@@ -21,8 +21,9 @@ from agent_wrap.events import (
     Unknown,
 )
 from agent_wrap.shapes import as_args, get_dict, get_dicts, get_number, get_text
-from agent_wrap_adapters.argv import Options, after_program, as_stdin, parse
+from agent_wrap_adapters.argv import Options, as_stdin
 from agent_wrap_adapters.chat_messages import read_answer, read_result, text_of
+from agent_wrap_adapters.command_line import CommandLine
 from agent_wrap_adapters.vibe_side import SAME_RELEASE, TO_SIDE, place, read
 
 _OPTIONS = Options(
@@ -36,10 +37,12 @@ _OPEN = ("pending", "running", "blocked")
 _TODO: dict[str, Any] = {"in_progress": "in_progress", "completed": "completed"}
 
 
-class MistralVibe(Adapter):
+class MistralVibe(CommandLine):
     """Reads finished items of a session; chat messages of releases before 2.26."""
 
     programs = frozenset({"vibe", "mistral-vibe"})
+    options = _OPTIONS
+    model_options = ()
     versions_checked = ("2.0.2", "2.26.1", "3.0.2")
     promises_final_event = False
     gives = (
@@ -128,8 +131,7 @@ class MistralVibe(Adapter):
     def prepare(cls, command: Sequence[str], prompt: str | None) -> Prepared:
         """Ask for a stream where the command runs one prompt; stdin is one as well."""
         words = list(command)
-        start = after_program(words, cls.programs)
-        found = parse(words, start, _OPTIONS)
+        found = cls.arguments(words)
         told = found.value("-p", "--prompt") or None
         headless, in_file = found.has(*_HEADLESS), found.has("--prompt-file")
         if headless and told is None and found.operands:
@@ -158,7 +160,7 @@ class MistralVibe(Adapter):
     @classmethod
     def side_files(cls, ran: Surroundings) -> Sequence[SideFile]:
         """Name the export of the run."""
-        found = parse(ran.command, after_program(ran.command, cls.programs), _OPTIONS)
+        found = cls.arguments(ran.command)
         return place(ran, found.value("--output-dir"))
 
     @classmethod

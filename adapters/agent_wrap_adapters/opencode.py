@@ -5,8 +5,9 @@ What is needed before the agent runs stands here; reading is loaded after.
 
 from __future__ import annotations
 
-from agent_wrap import Adapter, Prepared
-from agent_wrap_adapters.argv import Options, after_program, as_stdin, parse
+from agent_wrap import Prepared
+from agent_wrap_adapters.argv import Options, as_stdin
+from agent_wrap_adapters.command_line import CommandLine
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,10 +25,11 @@ _OTHER_JOBS = ("-h", "--help", "-v", "--version", "-i", "--interactive")
 _TYPES = ("step_start", "text", "reasoning", "tool_use", "step_finish", "error")
 
 
-class OpenCode(Adapter):
+class OpenCode(CommandLine):
     """Reads OpenCode's lines: one for each finished part of an answer."""
 
     programs = frozenset({"opencode", "opencode-ai"})
+    options = _OPTIONS
     versions_checked = ("1.18.33",)
     result_grace = 30.0
     """An answer can end well and the run go on: a conversation was made shorter."""
@@ -64,7 +66,7 @@ class OpenCode(Adapter):
     def prepare(cls, command: Sequence[str], prompt: str | None) -> Prepared:
         """Ask `opencode run` for JSON lines; a given prompt goes in by stdin."""
         words = list(command)
-        found = parse(words, after_program(words, cls.programs), _OPTIONS)
+        found = cls.arguments(words)
         if not found.operands or found.operands[0][1] != "run":
             return Prepared(words)
         if found.has(*_OTHER_JOBS):
@@ -81,9 +83,3 @@ class OpenCode(Adapter):
         words[at:at] = " ".join(added).split()
         asked = prompt if prompt is not None else told or None
         return Prepared(words, prompt=asked, stdin=stdin, added=added)
-
-    @classmethod
-    def model_from(cls, command: Sequence[str]) -> str:
-        """Give what `--model` says: provider and model."""
-        start = after_program(command, cls.programs)
-        return parse(command, start, _OPTIONS).value("-m", "--model")

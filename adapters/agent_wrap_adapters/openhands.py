@@ -5,8 +5,9 @@ What is needed before the agent runs stands here; reading is loaded after.
 
 from __future__ import annotations
 
-from agent_wrap import Adapter, Prepared, SideFile, Surroundings
-from agent_wrap_adapters.argv import Options, after_program, parse
+from agent_wrap import Prepared, SideFile, Surroundings
+from agent_wrap_adapters.argv import Options
+from agent_wrap_adapters.command_line import CommandLine
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,11 +20,13 @@ _OPTIONS = Options(one="-t --task -f --file", maybe="--resume")
 _ASKS_ONLY = ("-h", "--help", "-v", "--version")
 
 
-class OpenHands(Adapter):
+class OpenHands(CommandLine):
     """Reads its JSON lines, and the text around them, which alone tells the end."""
 
     reads = "text"  # most lines are no JSON, and that is no fault of theirs
     programs = frozenset({"openhands"})
+    options = _OPTIONS
+    model_options = ()
     versions_checked = ("1.16.0",)
     gives = (
         "text, thinking, tools, model; tokens and cost from a side file; turns are "
@@ -58,8 +61,7 @@ class OpenHands(Adapter):
     def prepare(cls, command: Sequence[str], prompt: str | None) -> Prepared:
         """Ask for JSON lines, written at once; a given prompt is the task."""
         words = list(command)
-        start = after_program(words, cls.programs)
-        found = parse(words, start, _OPTIONS)
+        found = cls.arguments(words)
         if found.operands or found.has(*_ASKS_ONLY):  # a subcommand
             return Prepared(words)
         told = found.value("-t", "--task") or None
@@ -73,7 +75,7 @@ class OpenHands(Adapter):
         given = list(added)
         if prompt is not None and not found.has("-t", "--task", "-f", "--file"):
             given.extend(("-t", prompt))
-        words[start:start] = given
+        words[found.start : found.start] = given
         return Prepared(
             words, prompt=asked, environment={"PYTHONUNBUFFERED": "1"}, added=added
         )

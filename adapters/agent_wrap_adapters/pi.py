@@ -5,8 +5,9 @@ What is needed before the agent runs stands here; reading is loaded after.
 
 from __future__ import annotations
 
-from agent_wrap import Adapter, Prepared
-from agent_wrap_adapters.argv import Options, after_program, as_stdin, parse
+from agent_wrap import Prepared
+from agent_wrap_adapters.argv import Options, as_stdin
+from agent_wrap_adapters.command_line import CommandLine
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,10 +30,12 @@ _SUBCOMMANDS = (
 _OTHER_JOBS = ("-h", "--help", "-v", "--version", "--export", "--list-models")
 
 
-class Pi(Adapter):
+class Pi(CommandLine):
     """Reads Pi's JSON mode."""
 
     programs = frozenset({"pi", "pi-coding-agent"})
+    options = _OPTIONS
+    model_options = ("--model",)
     versions_checked = ("0.74.2", "1.6.0")
     gives = (
         "text, thinking, tools, model, tokens and cost of each answer; turns are API "
@@ -62,8 +65,7 @@ class Pi(Adapter):
     def prepare(cls, command: Sequence[str], prompt: str | None) -> Prepared:
         """Ask for JSON lines; a given prompt goes in by stdin."""
         words = list(command)
-        start = after_program(words, cls.programs)
-        found = parse(words, start, _OPTIONS)
+        found = cls.arguments(words)
         operands = [word for _, word in found.operands]
         other_job = bool(operands) and operands[0] in _SUBCOMMANDS
         if found.has(*_OTHER_JOBS) or (other_job and not found.has("-p", "--print")):
@@ -75,12 +77,6 @@ class Pi(Adapter):
             prompt = messages[0]
         added = []
         if not found.has("--mode"):
-            words[start:start] = ["--mode", "json"]
+            words[found.start : found.start] = ["--mode", "json"]
             added.append("--mode json")
         return Prepared(words, prompt=prompt, stdin=stdin, added=added)
-
-    @classmethod
-    def model_from(cls, command: Sequence[str]) -> str:
-        """Give what `--model` says."""
-        start = after_program(command, cls.programs)
-        return parse(command, start, _OPTIONS).value("--model")

@@ -5,8 +5,9 @@ What is needed before the agent runs stands here; reading is loaded after.
 
 from __future__ import annotations
 
-from agent_wrap import Adapter, Prepared
-from agent_wrap_adapters.argv import Options, after_program, as_stdin, parse
+from agent_wrap import Prepared
+from agent_wrap_adapters.argv import Options, as_stdin
+from agent_wrap_adapters.command_line import CommandLine
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,10 +39,11 @@ _OTHER_JOBS = (
 )
 
 
-class QwenCode(Adapter):
+class QwenCode(CommandLine):
     """Reads Qwen Code's stream-json, whole and partial messages."""
 
     programs = frozenset({"qwen", "qwen-code"})
+    options = _OPTIONS
     versions_checked = ("0.15.10", "0.24.4")
     gives = (
         "text, thinking, tools (of sub-agents where they run in the foreground), "
@@ -74,8 +76,7 @@ class QwenCode(Adapter):
     def prepare(cls, command: Sequence[str], prompt: str | None) -> Prepared:
         """Ask for the stream; a given prompt goes in by stdin."""
         words = list(command)
-        start = after_program(words, cls.programs)
-        found = parse(words, start, _OPTIONS)
+        found = cls.arguments(words)
         query = [word for _, word in found.operands]
         if found.has(*_OTHER_JOBS) or (query and query[0] in _SUBCOMMANDS):
             return Prepared(words)
@@ -85,16 +86,10 @@ class QwenCode(Adapter):
             stdin = _as_input(prompt, found.value("--input-format"))
         added = []
         if not found.has("-o", "--output-format"):
-            words[start:start] = ["-o", "stream-json"]
+            words[found.start : found.start] = ["-o", "stream-json"]
             added.append("-o stream-json")
         asked = prompt if prompt is not None else told or None
         return Prepared(words, prompt=asked, stdin=stdin, added=added)
-
-    @classmethod
-    def model_from(cls, command: Sequence[str]) -> str:
-        """Give what `--model` says."""
-        start = after_program(command, cls.programs)
-        return parse(command, start, _OPTIONS).value("-m", "--model")
 
 
 def _as_input(prompt: str, input_format: str) -> bytes:
