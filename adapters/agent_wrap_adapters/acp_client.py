@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 from agent_wrap import Brief
@@ -15,10 +16,10 @@ from agent_wrap.events import (
     Send,
     SessionStarted,
     Unknown,
-    Usage,
 )
-from agent_wrap.shapes import get_count, get_dict, get_dicts, get_text
+from agent_wrap.shapes import get_dict, get_dicts, get_text
 from agent_wrap_adapters.acp_updates import Updates
+from agent_wrap_adapters.acp_usage import LAST_ANSWER_ONLY, of_prompt
 from agent_wrap_adapters.two_way import NOT_OFFERED, nothing_to_ask, resolved, send
 
 INITIALIZE, NEW_SESSION, PROMPT = range(3)
@@ -26,8 +27,8 @@ _KINDS = {
     "approved": ("allow_once", "allow_always"),
     "denied": ("reject_once", "reject_always"),
 }
-_LAST_STEP_ONLY = frozenset({"OpenCode"})
-"""Agents whose usage is that of their last answer alone (measured)."""
+_EXTENSIONS = ("_", "qwen/")
+"""How the methods begin that an agent adds to the protocol."""
 
 
 class Client:
@@ -64,7 +65,8 @@ class Client:
         elif method and "id" in event:  # file and terminal methods: not offered
             yield _send({"id": event["id"], "error": NOT_OFFERED})
         elif method:
-            yield Unknown(method)
+            if not method.startswith(_EXTENSIONS):
+                yield Unknown(method)
         elif "error" in event:
             error = get_dict(event, "error")
             yield from self._finish(False, get_text(error, "message"), "error")
@@ -123,12 +125,19 @@ class Client:
 
     def _prompted(self, result: dict[str, Any]) -> Iterator[Event]:
         reason = get_text(result, "stopReason")
-        usage = get_dict(result, "usage")
-        if usage:
-            yield from self._usage(usage)
+        usage = of_prompt(result)
+        if usage is not None:
+            last_only = get_text(self._agent, "name") in LAST_ANSWER_ONLY
+            if last_only:
+                yield Notice("tokens: this agent reports those of its last answer only")
+            yield replace(
+                usage,
+                message_id=self._updates.answer_id,
+                scope="message" if last_only else "total",
+            )
         if reason != "end_turn":
             yield from self._finish(False, f"stopped: {reason or 'unknown'}", reason)
-        elif self._updates.error and not usage:
+        elif self._updates.error and usage is None:
             yield from self._finish(False, self._updates.error, "error")
         else:
             yield from self._finish(True, "", reason)
@@ -137,30 +146,6 @@ class Client:
         yield from self._updates.flush()
         yield from self._updates.tools.abandon()
         yield RunFinished(ok, message, reason)
-
-    def _usage(self, usage: dict[str, Any]) -> Iterator[Event]:
-        """Read tokens; some count what came from the cache as input, some do not."""
-        read = get_count(usage, "inputTokens")
-        written = get_count(usage, "outputTokens")
-        cached = get_count(usage, "cachedReadTokens")
-        thought = get_count(usage, "thoughtTokens")
-        total = get_count(usage, "totalTokens")
-        if read + written + thought == total or read + written == total:
-            read = max(read - cached, 0)
-        if read + cached + written + thought == total:
-            written += thought
-        last_only = get_text(self._agent, "name") in _LAST_STEP_ONLY
-        if last_only:
-            yield Notice("tokens: this agent reports those of its last answer only")
-        yield Usage(
-            input=read,
-            cached=cached,
-            cache_written=get_count(usage, "cachedWriteTokens"),
-            output=written,
-            reasoning=thought,
-            message_id=f"answer-{self._updates.turns}",
-            scope="message" if last_only else "total",
-        )
 
     def _permission(self, request: Any, params: dict[str, Any]) -> Iterator[Event]:
         yield from self._updates.flush()
@@ -186,4 +171,10 @@ def _model(result: dict[str, Any]) -> str:
     for option in get_dicts(result, "configOptions"):
         if option.get("id") == "model":
             return get_text(option, "currentValue")
-    return get_text(get_dict(result, "models"), "currentModelId")
+    models = get_dict(result, "models")
+    current = get_text(models, "currentModelId")
+    if current.startswith("$"):  # made up from settings: only its name says which
+        for model in get_dicts(models, "availableModels"):
+            if model.get("modelId") == current:
+                return get_text(model, "name")
+    return current

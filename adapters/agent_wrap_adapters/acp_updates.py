@@ -22,6 +22,7 @@ from agent_wrap.events import (
 )
 from agent_wrap.shapes import get_dict, get_dicts, get_text
 from agent_wrap_adapters.acp_tools import Tools
+from agent_wrap_adapters.acp_usage import usage
 
 _SILENT = frozenset(
     {
@@ -47,6 +48,11 @@ class Updates:
         self._kind = self._message_id = ""
         self._pieces: list[str] = []
         self._in_turn = False
+
+    @property
+    def answer_id(self) -> str:
+        """The id of the answer that is given, or was last."""
+        return f"answer-{self.turns}"
 
     def read(self, update: dict[str, Any]) -> Iterator[Event]:
         """Read one update."""
@@ -79,11 +85,13 @@ class Updates:
         if not self._in_turn:
             self._in_turn = True
             self.turns += 1
-            yield TurnStarted(f"answer-{self.turns}")
+            yield TurnStarted(self.answer_id)
 
     def _chunk(self, kind: str, update: dict[str, Any]) -> Iterator[Event]:
         text = get_text(get_dict(update, "content"), "text")
         message_id = get_text(update, "messageId")
+        if figures := get_dict(get_dict(update, "_meta"), "usage"):
+            yield usage(figures, self.answer_id)
         if kind != self._kind or message_id != self._message_id:
             yield from self.flush()
         if not text:
