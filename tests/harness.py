@@ -18,7 +18,7 @@ import uuid
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Any, TypeVar
+from typing import IO, Any, Self, TypeVar
 
 from agent_wrap.validate import check
 
@@ -47,9 +47,11 @@ def scripted(*steps: str) -> list[str]:
     return child("scripted", *steps)
 
 
-def wait_for(condition: Callable[[], object], what: str) -> None:
+def wait_for(
+    condition: Callable[[], object], what: str, patience: float = PATIENCE
+) -> None:
     """Poll a condition, within patience."""
-    deadline = time.monotonic() + PATIENCE
+    deadline = time.monotonic() + patience
     while not condition():
         assert time.monotonic() < deadline, f"waited in vain for {what}"
         time.sleep(0.005)
@@ -99,6 +101,8 @@ def marked(mark: str) -> dict[int, str]:
 class Run:
     """A run that was started; a context manager that leaves nothing running."""
 
+    patience = PATIENCE
+
     def __init__(
         self,
         folder: Path,
@@ -136,7 +140,7 @@ class Run:
             )
         self.seconds = 0.0
 
-    def __enter__(self) -> Run:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(
@@ -147,9 +151,9 @@ class Run:
     ) -> None:
         self.kill()
 
-    def wait(self, patience: float = PATIENCE) -> int:
+    def wait(self, patience: float | None = None) -> int:
         """Wait for the wrapper's end; give its exit code."""
-        code = self.process.wait(patience)
+        code = self.process.wait(patience or self.patience)
         self.seconds = time.monotonic() - self.started
         return code
 
@@ -165,7 +169,7 @@ class Run:
             code = self.process.poll()
             return bool(condition()) or self._ended(code, what)
 
-        wait_for(holds, what)
+        wait_for(holds, what, self.patience)
 
     def until_message(self, text: str) -> None:
         """Wait until the dialog has a message with a text in it."""
@@ -247,7 +251,7 @@ class Run:
                 os.kill(pid, signal.SIGKILL)
             except ProcessLookupError:
                 continue
-        self.process.wait(PATIENCE)
+        self.process.wait(self.patience)
 
     def problems(self) -> list[str]:
         """What must not be at the end of any run that left a dialog."""
@@ -279,7 +283,7 @@ class Run:
             if said != true
         ]
 
-    def end(self, patience: float = PATIENCE) -> Run:
+    def end(self, patience: float | None = None) -> Self:
         """Wait for the end and check what holds for every run."""
         try:
             self.wait(patience)

@@ -5,6 +5,7 @@ Owns the decision whether a test can run at all, and each agent's configuration.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Protocol
@@ -34,6 +35,24 @@ enabled = false
 """
 
 
+PI_MODEL = {
+    "id": "scripted",
+    "name": "scripted",
+    "input": ["text"],
+    "contextWindow": 200_000,
+    "maxTokens": 8000,
+    "cost": {"input": 1, "output": 2, "cacheRead": 0, "cacheWrite": 0},
+}
+
+
+class MakeBench(Protocol):
+    """Makes a place for a program, that is cleaned up after the test."""
+
+    def __call__(
+        self, program: str, package: str, variables: dict[str, str]
+    ) -> Bench: ...
+
+
 class Prepare(Protocol):
     """Makes the place in which an agent plays a scenario."""
 
@@ -48,10 +67,28 @@ def model() -> Iterator[Model]:
 
 
 @pytest.fixture
-def claude_code(model: Model, tmp_path: Path) -> Iterator[Prepare]:
-    """A place for Claude Code: no account, no telemetry, no update, few retries."""
-    programs = _programs("claude", "@anthropic-ai/claude-code")
+def make_bench(tmp_path: Path) -> Iterator[MakeBench]:
+    """Places for programs; a test whose program is not installed is skipped."""
     benches: list[Bench] = []
+
+    def make(program: str, package: str, variables: dict[str, str]) -> Bench:
+        folder = find_program(program)
+        if folder is None:
+            pytest.skip(
+                f"{program} is neither on PATH nor in AGENT_WRAP_LIVE_BIN"
+                f" (npm install {package}; then its folder is node_modules/.bin)"
+            )
+        benches.append(Bench(tmp_path, folder, variables))
+        return benches[-1]
+
+    yield make
+    for bench in benches:
+        bench.close()
+
+
+@pytest.fixture
+def claude_code(model: Model, make_bench: MakeBench) -> Prepare:
+    """A place for Claude Code: no account, no telemetry, no update, few retries."""
 
     def prepare(scenario: str) -> Bench:
         variables = {
@@ -65,23 +102,17 @@ def claude_code(model: Model, tmp_path: Path) -> Iterator[Prepare]:
             # It refuses to skip permissions as root unless it is told this.
             "IS_SANDBOX": "1",
         }
-        benches.append(Bench(tmp_path, programs, variables))
-        return benches[-1]
+        return make_bench("claude", "@anthropic-ai/claude-code", variables)
 
-    yield prepare
-    for bench in benches:
-        bench.close()
+    return prepare
 
 
 @pytest.fixture
-def codex(model: Model, tmp_path: Path) -> Iterator[Prepare]:
+def codex(model: Model, make_bench: MakeBench) -> Prepare:
     """A place for Codex: a provider of its own, no analytics, no update."""
-    programs = _programs("codex", "@openai/codex")
-    benches: list[Bench] = []
 
     def prepare(scenario: str) -> Bench:
-        bench = Bench(tmp_path, programs, {"OPENAI_API_KEY": KEY})
-        benches.append(bench)
+        bench = make_bench("codex", "@openai/codex", {"OPENAI_API_KEY": KEY})
         folder = bench.home / ".codex"
         folder.mkdir()
         (folder / "config.toml").write_text(
@@ -90,16 +121,12 @@ def codex(model: Model, tmp_path: Path) -> Iterator[Prepare]:
         bench.variables["CODEX_HOME"] = str(folder)
         return bench
 
-    yield prepare
-    for bench in benches:
-        bench.close()
+    return prepare
 
 
 @pytest.fixture
-def copilot(model: Model, tmp_path: Path) -> Iterator[Prepare]:
-    """A place for Copilot, over ACP: a provider of its own, no account, no network."""
-    programs = _programs("copilot", "@github/copilot")
-    benches: list[Bench] = []
+def copilot(model: Model, make_bench: MakeBench) -> Prepare:
+    """A place for Copilot: a provider of its own, no account, no network."""
 
     def prepare(scenario: str) -> Bench:
         variables = {
@@ -110,19 +137,32 @@ def copilot(model: Model, tmp_path: Path) -> Iterator[Prepare]:
             "COPILOT_PROVIDER_BASE_URL": f"{model.url(scenario)}/v1",
             "COPILOT_PROVIDER_WIRE_API": "responses",
         }
-        benches.append(Bench(tmp_path, programs, variables))
-        return benches[-1]
+        return make_bench("copilot", "@github/copilot", variables)
 
-    yield prepare
-    for bench in benches:
-        bench.close()
+    return prepare
 
 
-def _programs(name: str, package: str) -> str:
-    folder = find_program(name)
-    if folder is None:
-        pytest.skip(
-            f"{name} is neither on PATH nor in AGENT_WRAP_LIVE_BIN"
-            f" (npm install {package}; then its folder is node_modules/.bin)"
-        )
-    return folder
+@pytest.fixture
+def pi(model: Model, make_bench: MakeBench) -> Prepare:
+    """A place for Pi: a provider of its own, no network, no update."""
+
+    def prepare(scenario: str) -> Bench:
+        variables = {
+            "PI_OFFLINE": "1",
+            "PI_SKIP_VERSION_CHECK": "1",
+            "PI_TELEMETRY": "0",
+        }
+        bench = make_bench("pi", "@earendil-works/pi-coding-agent", variables)
+        folder = bench.home / ".pi" / "agent"
+        folder.mkdir(parents=True)
+        provider = {
+            "api": "openai-completions",
+            "apiKey": KEY,
+            "baseUrl": f"{model.url(scenario)}/v1",
+            "models": [PI_MODEL],
+        }
+        providers = {"providers": {"scripted": provider}}
+        (folder / "models.json").write_text(json.dumps(providers))
+        return bench
+
+    return prepare

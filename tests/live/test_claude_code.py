@@ -178,7 +178,7 @@ def test_a_good_end_after_the_signal_undoes_nothing(claude_code: Prepare) -> Non
     whether it gets that far is its own race, what the run was is not.
     """
     run = claude_code("late_answer").start(COMMAND)
-    run.wait_for(lambda: b'"task_started"' in run.stdout, "the tool's task")
+    run.until(lambda: b'"task_started"' in run.stdout, "the tool's task")
     run.stop(signal.SIGTERM)
 
     outcome = run.outcome()
