@@ -139,6 +139,18 @@ COPILOT_END = {
 }
 
 
+def vibe_call(sequence: int, **usage: int) -> dict[str, Any]:
+    done = {"action_id": f"a-{sequence}", "result": {"usage": usage}}
+    kind = {"type": "action_result", "sequence": sequence}
+    return {**kind, "payload": {"result": done}}
+
+
+VIBE_CALLS = (
+    vibe_call(1, input_tokens=1000, output_tokens=20, cached_input_tokens=300),
+    vibe_call(2, input_tokens=1100, output_tokens=21, cached_input_tokens=301),
+)
+
+
 def recorded(path: str) -> list[bytes]:
     return [(RECORDINGS / path).read_bytes()]
 
@@ -207,6 +219,21 @@ MEANINGS: dict[str, tuple[str, list[bytes], tuple[Any, ...]]] = {
         [json.dumps(VIBE_EXPORT).encode()],
         (1499, 601, 0, 41, 0, 0.5),
     ),
+    "vibe, recorded": (
+        "mistral-vibe",
+        recorded("mistral-vibe-3.0/tool_ok/journal.jsonl"),
+        (1499, 601, 0, 41, 0, None),
+    ),
+    "vibe, in two files": (
+        "mistral-vibe",
+        [as_lines(VIBE_CALLS[1]), as_lines(VIBE_CALLS[0]) + b'{"seq'],
+        (1499, 601, 0, 41, 0, None),
+    ),
+    "vibe, the beginning is gone": (
+        "mistral-vibe",
+        [as_lines(VIBE_CALLS[1])],
+        (0, 0, 0, 0, 0, None),
+    ),
     "continue": (
         "continue",
         [json.dumps(CONTINUE_SESSION).encode()],
@@ -251,11 +278,11 @@ TELLERS = [
 def test_who_has_side_files() -> None:
     assert set(TELLERS) == {
         *("copilot-cli", "kimi-code", "openhands", "mini-swe-agent"),
-        *("continue", "droid"),
+        *("continue", "droid", "mistral-vibe"),
     }
 
 
-@pytest.mark.parametrize("name", [*TELLERS, "mistral-vibe"])
+@pytest.mark.parametrize("name", TELLERS)
 @pytest.mark.parametrize(
     "data", [b"", b"{", b"[]", b"\xff\x00", b'{"usage": 1, "stats": [], "info": 3}']
 )
@@ -300,6 +327,14 @@ PLACES: dict[str, tuple[list[str], list[str]]] = {
     "vibe": (
         places("mistral-vibe", "vibe -p Hi --output-dir out"),
         ["/src/out/export.json"],
+    ),
+    "vibe, both": (
+        places("mistral-vibe", "vibe -p Hi --output-dir /o", "s-1", VIBE_HOME="/v"),
+        ["/o/export.json", "/v/logs/session/unified/s-1 journal/*.jsonl"],
+    ),
+    "vibe, a session that was resumed": (
+        places("mistral-vibe", "vibe -p Hi --resume s-1", "s-1"),
+        [],
     ),
     "mini": (
         places("mini-swe-agent", "mini -t Hi"),
