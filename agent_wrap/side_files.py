@@ -129,6 +129,7 @@ def _ask_child(
     patience: float,
 ) -> bytes | None:
     """Let a child look, which can be given up; None: it took too long."""
+    _rehearse(adapter, ran)
     ours, theirs = os.pipe()
     pid = os.fork()
     if pid == 0:
@@ -146,6 +147,17 @@ def _ask_child(
     finally:
         os.close(ours)
         _end(pid)
+
+
+def _rehearse(adapter: type[Adapter], ran: Surroundings) -> None:
+    """Let the adapter read nothing, so that it has imported all that it needs.
+
+    The child may be a user who cannot read our code.
+    """
+    try:
+        list(adapter.read_side((), ran))
+    except Exception:
+        pass  # it will say why where it has something to read
 
 
 def _leave(fd: int, data: bytes) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
+import sys
 import tempfile
 import time
 from collections.abc import Iterable, Iterator, Sequence
@@ -586,3 +588,40 @@ def test_it_is_read_as_the_runs_user(tmp_path: Path) -> None:
         identity=find_identity("65534"),
     )
     assert told.facts == []
+
+
+class LateImporter(Adapter):
+    """Needs a module to read that only its own user can import."""
+
+    @classmethod
+    def side_files(cls, ran: Surroundings) -> Sequence[SideFile]:
+        return [SideFile(f"{ran.cwd}/a")]
+
+    @classmethod
+    def read_side(cls, contents: Sequence[bytes], ran: Surroundings) -> Iterator[Event]:
+        name = "only_for_root"  # a literal would be looked for by mypy
+        module = importlib.import_module(name)
+        for data in contents:
+            yield Usage(input=module.count(data), scope="total")
+
+
+@only_root
+def test_code_that_the_runs_user_cannot_read(
+    place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All that reading needs is imported while the process is still ours."""
+    from agent_wrap.identity import find_identity
+
+    put(place / "a", "123", 1000)
+    (tmp_path / "only_for_root.py").write_text("count = len\n")
+    tmp_path.chmod(0o700)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "only_for_root", raising=False)
+    told = side_files.read(
+        LateImporter,
+        Surroundings(["a"], str(place)),
+        since=0,
+        patience=PATIENCE,
+        identity=find_identity("65534"),
+    )
+    assert (told.facts, told.notes) == ([Usage(input=3, scope="total")], [])
