@@ -17,9 +17,6 @@ from agent_wrap.events import (
     Notice,
     Retracted,
     RunFinished,
-    TextDelta,
-    Thinking,
-    ThinkingDelta,
     ToolFinished,
     TurnStarted,
 )
@@ -31,17 +28,9 @@ from agent_wrap_adapters.qwen_parts import (
     split_error,
     usage_in,
 )
+from agent_wrap_adapters.qwen_pieces import Pieces
 from agent_wrap_adapters.qwen_system import System
-from agent_wrap_adapters.stream_json import StreamJson, unknown
-
-_SILENT_PARTS = (
-    "content_block_start",
-    "content_block_stop",
-    "goal_state",
-    "message_delta",
-    "message_start",
-    "message_stop",
-)
+from agent_wrap_adapters.stream_json import StreamJson
 
 
 class QwenStream(StreamJson):
@@ -55,8 +44,7 @@ class QwenStream(StreamJson):
         self._held: list[Event] = []
         self._texts: set[str] = set()
         self._thrown_away: set[str] = set()
-        self._pieces: dict[type[Message | Thinking], list[str]]
-        self._pieces = {Thinking: [], Message: []}
+        self._pieces = Pieces()
         self._error = ""
         self._turns = 0
         self._system = System()
@@ -70,8 +58,16 @@ class QwenStream(StreamJson):
     def feed(self, event: dict[str, Any]) -> Iterator[Event]:
         """Give the facts that one line states, after those that waited for it."""
         if event.get("subtype") != "retry" and event.get("type") != "stream_event":
+            if self._held:  # the answer's last part has its usage: a message goes by it
+                yield from self._usage_ahead(event)
             yield from self.release()
         yield from super().feed(event)
+
+    def _usage_ahead(self, event: dict[str, Any]) -> Iterator[Event]:
+        mine = event.get("type") == "assistant" and not event.get("parent_tool_use_id")
+        usage = usage_in(get_dict(event, "message"), self._id) if mine else None
+        if usage is not None:
+            yield usage
 
     def release(self) -> Iterator[Event]:
         """Give what waited: nothing has said that it was thrown away."""
@@ -82,11 +78,7 @@ class QwenStream(StreamJson):
     def close(self) -> Iterator[Event]:
         """Give what was still being said when the stream ended."""
         yield from self.release()
-        said = [kind("".join(text), self._id) for kind, text in self._pieces.items()]
-        facts = [fact for fact in said if fact.text.strip()]
-        if facts:
-            yield TurnStarted(self._id)
-        yield from facts
+        yield from self._pieces.facts(self._id)
 
     @property
     def _id(self) -> str:
@@ -101,7 +93,7 @@ class QwenStream(StreamJson):
         if get_text(event, "parent_tool_use_id"):
             yield from super().assistant(event)
             return
-        self._drop_pieces()
+        self._pieces.clear()
         message = {**get_dict(event, "message"), "id": self._id}
         used = usage_in(message) is not None
         message, self._error = split_error(message, whole=used)
@@ -153,12 +145,8 @@ class QwenStream(StreamJson):
             yield Retracted((self._turn,))
             self._thrown_away = self._texts
         self._held = []
-        self._drop_pieces()
+        self._pieces.clear()
         self._next_answer()
-
-    def _drop_pieces(self) -> None:
-        for pieces in self._pieces.values():
-            pieces.clear()
 
     def _result(self, event: dict[str, Any]) -> Iterator[Event]:
         """Read the end; older versions call failures of the API a success."""
@@ -180,16 +168,5 @@ class QwenStream(StreamJson):
 
     def _stream_event(self, event: dict[str, Any]) -> Iterator[Event]:
         """Read a piece of a message that will come whole."""
-        part = get_dict(event, "event")
-        kind, delta = get_text(part, "type"), get_dict(part, "delta")
-        if kind == "content_block_delta":
-            if get_text(event, "parent_tool_use_id"):
-                return
-            if text := get_text(delta, "text"):
-                self._pieces[Message].append(text)
-                yield TextDelta(text, self._id)
-            elif text := get_text(delta, "thinking"):
-                self._pieces[Thinking].append(text)
-                yield ThinkingDelta(text, self._id)
-        elif kind not in _SILENT_PARTS:
-            yield unknown(kind, "stream_event/")
+        if not get_text(event, "parent_tool_use_id"):
+            yield from self._pieces.read(get_dict(event, "event"), self._id)
