@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from agent_wrap import Prepared
 from agent_wrap_adapters.argv import Options
-from agent_wrap_adapters.command_line import CommandLine
+from agent_wrap_adapters.late_reader import LateReader
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
     from typing import Any
 
-    from agent_wrap.events import Event
+    from agent_wrap_adapters.late_reader import Reads
 
 _OPTIONS = Options(
     one="--auto-approve -c --cwd --compaction --id -P --provider -k --key -m --model "
@@ -43,7 +43,7 @@ _FOR_PEOPLE = ("-i", "--tui", "-z", "--zen", "--acp", "--update", "--kanban")
 _ASKS_ONLY = ("-h", "--help", "-V", "--version")
 
 
-class Cline(CommandLine):
+class Cline(LateReader):
     """Reads `--json`: the agent's events, hooks, and one result at the end."""
 
     programs = frozenset({"cline"})
@@ -54,18 +54,12 @@ class Cline(CommandLine):
         "iterations of the agent's loop"
     )
 
-    def __init__(self) -> None:
+    @staticmethod
+    def reader() -> Reads:
+        """Make the reader of one process."""
         from agent_wrap_adapters.cline_stream import ClineStream
 
-        self._stream = ClineStream()
-
-    def feed(self, event: dict[str, Any]) -> Iterator[Event]:
-        """Give the facts that one line states."""
-        return self._stream.feed(event)
-
-    def close(self) -> Iterator[Event]:
-        """Give what the agent was saying when its stream ended."""
-        return self._stream.close()
+        return ClineStream()
 
     @classmethod
     def recognises(cls, event: dict[str, Any]) -> bool:

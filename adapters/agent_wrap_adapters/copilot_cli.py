@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from agent_wrap import Prepared, SideFile, Surroundings
 from agent_wrap_adapters.argv import Options, as_stdin
-from agent_wrap_adapters.command_line import CommandLine
+from agent_wrap_adapters.late_reader import LateReader
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from agent_wrap.events import Event
+    from agent_wrap_adapters.late_reader import Reads
 
 _OPTIONS = Options(
     one="-p --prompt -i --interactive --model --reasoning-effort --context --agent "
@@ -30,7 +31,7 @@ _OPTIONS = Options(
 _OTHER_JOBS = ("-i", "--interactive", "--acp", "-h", "--help", "-v", "--version")
 
 
-class CopilotCli(CommandLine):
+class CopilotCli(LateReader):
     """Reads the session events that `--output-format json` prints."""
 
     programs = frozenset({"copilot"})
@@ -43,18 +44,12 @@ class CopilotCli(CommandLine):
         "are API calls"
     )
 
-    def __init__(self) -> None:
+    @staticmethod
+    def reader() -> Reads:
+        """Make the reader of one process."""
         from agent_wrap_adapters.copilot_stream import CopilotStream
 
-        self._stream = CopilotStream()
-
-    def feed(self, event: dict[str, Any]) -> Iterator[Event]:
-        """Give the facts that one line states."""
-        return self._stream.feed(event)
-
-    def close(self) -> Iterator[Event]:
-        """Give what the agent was saying when its stream ended."""
-        return self._stream.close()
+        return CopilotStream()
 
     @classmethod
     def recognises(cls, event: dict[str, Any]) -> bool:

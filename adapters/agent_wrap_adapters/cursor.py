@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from agent_wrap import Prepared
 from agent_wrap_adapters.argv import Options
-from agent_wrap_adapters.command_line import CommandLine
+from agent_wrap_adapters.late_reader import LateReader
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
     from typing import Any
 
-    from agent_wrap.events import Event
+    from agent_wrap_adapters.late_reader import Reads
 
 _OPTIONS = Options(
     one="--output-format --model -m --api-key -a --mode --workspace --header -H "
@@ -30,7 +30,7 @@ _SUBCOMMANDS = (
 )
 
 
-class Cursor(CommandLine):
+class Cursor(LateReader):
     """Reads its lines. A message may come in pieces, and then again as a whole."""
 
     programs = frozenset({"cursor-agent"})
@@ -40,18 +40,12 @@ class Cursor(CommandLine):
         "between tools"
     )
 
-    def __init__(self) -> None:
+    @staticmethod
+    def reader() -> Reads:
+        """Make the reader of one process."""
         from agent_wrap_adapters.cursor_stream import CursorStream
 
-        self._stream = CursorStream()
-
-    def feed(self, event: dict[str, Any]) -> Iterator[Event]:
-        """Give the facts that one line states."""
-        return self._stream.feed(event)
-
-    def close(self) -> Iterator[Event]:
-        """Give what was held when the stream ended."""
-        return self._stream.close()
+        return CursorStream()
 
     @classmethod
     def recognises(cls, event: dict[str, Any]) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from agent_wrap.events import (
@@ -22,22 +22,24 @@ from agent_wrap.events import (
     Usage,
 )
 from agent_wrap.shapes import as_args, get_count, get_dict, get_text
+from agent_wrap_adapters.by_type import ByType
 from agent_wrap_adapters.content import flatten
 
 _SUFFIX = "ToolCall"
 _TEXTS = ("stdout", "stderr", "content", "errorMessage", "error", "message", "reason")
 
 
-class CursorStream:
+class CursorStream(ByType):
     """Reads the lines of one process."""
 
     def __init__(self) -> None:
+        super().__init__()
         self._pieces: list[str] = []
         self._thought: list[str] = []
         self._said = ""
         self._turns = 0
         self._in_turn = False
-        self._types: dict[str, Callable[[dict[str, Any]], Iterator[Event]]] = {
+        self.types = {
             "system": self._system,
             "user": lambda event: iter((Prompt(_text(event)),)),
             "assistant": self._assistant,
@@ -46,13 +48,6 @@ class CursorStream:
             "interaction_query": lambda event: iter(()),
             "result": self._result,
         }
-
-    def feed(self, event: dict[str, Any]) -> Iterator[Event]:
-        """Give the facts that one line states."""
-        kind = get_text(event, "type")
-        if kind in self._types:
-            return self._types[kind](event)
-        return iter((Unknown(kind or "(no type)"),))
 
     def close(self) -> Iterator[Event]:
         """Give what was being said when the stream ended."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from agent_wrap import Prepared, SideFile, Surroundings
 from agent_wrap_adapters.argv import Options, as_stdin
-from agent_wrap_adapters.command_line import CommandLine
+from agent_wrap_adapters.late_reader import LateReader
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from agent_wrap.events import Event
+    from agent_wrap_adapters.late_reader import Reads
 
 _OPTIONS = Options(
     one="-o --output-format --input-format -f --file --auto -s --session-id --fork -m "
@@ -27,7 +28,7 @@ _OPTIONS = Options(
 _OTHER_JOBS = ("-h", "--help", "--list-tools")
 
 
-class Droid(CommandLine):
+class Droid(LateReader):
     """Reads its lines; all of one answer have the same id."""
 
     programs = frozenset({"droid"})
@@ -38,14 +39,12 @@ class Droid(CommandLine):
         "early from a side file); turns are API calls"
     )
 
-    def __init__(self) -> None:
+    @staticmethod
+    def reader() -> Reads:
+        """Make the reader of one process."""
         from agent_wrap_adapters.droid_stream import DroidStream
 
-        self._stream = DroidStream()
-
-    def feed(self, event: dict[str, Any]) -> Iterator[Event]:
-        """Give the facts that one line states."""
-        return self._stream.feed(event)
+        return DroidStream()
 
     @classmethod
     def recognises(cls, event: dict[str, Any]) -> bool:

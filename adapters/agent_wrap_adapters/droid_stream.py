@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from agent_wrap.events import (
@@ -20,20 +20,22 @@ from agent_wrap.events import (
     Usage,
 )
 from agent_wrap.shapes import as_args, get_count, get_dict, get_text
+from agent_wrap_adapters.by_type import ByType
 from agent_wrap_adapters.content import flatten
 from agent_wrap_adapters.side_usage import document, usage
 
 _USAGE = "inputTokens cacheReadTokens cacheCreationTokens outputTokens thinkingTokens"
 
 
-class DroidStream:
+class DroidStream(ByType):
     """Reads the lines of one process."""
 
     def __init__(self) -> None:
+        super().__init__()
         self._turn = ""
         self._last: dict[str, Any] = {}
         self._error = ""
-        self._types: dict[str, Callable[[dict[str, Any]], Iterator[Event]]] = {
+        self.types = {
             "system": self._system,
             "message": self._message,
             "reasoning": self._reasoning,
@@ -43,15 +45,12 @@ class DroidStream:
             "completion": self._completed,
         }
 
-    def feed(self, event: dict[str, Any]) -> Iterator[Event]:
+    def feed(self, event: dict[str, Any]) -> Iterable[Event]:
         """Give the facts that one line states. Some thoughts are printed twice."""
-        kind = get_text(event, "type")
-        if kind == "reasoning" and event == self._last:
-            return iter(())
+        if get_text(event, "type") == "reasoning" and event == self._last:
+            return ()
         self._last = event
-        if kind in self._types:
-            return self._types[kind](event)
-        return iter((Unknown(kind or "(no type)"),))
+        return super().feed(event)
 
     def _system(self, event: dict[str, Any]) -> Iterator[Event]:
         if get_text(event, "subtype") != "init":

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from agent_wrap import Prepared
 from agent_wrap_adapters.argv import Options, as_stdin
-from agent_wrap_adapters.command_line import CommandLine
+from agent_wrap_adapters.late_reader import LateReader
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
     from typing import Any
 
-    from agent_wrap.events import Event
+    from agent_wrap_adapters.late_reader import Reads
 
 _OPTIONS = Options(
     one="-m --model -p --prompt -i --prompt-interactive --approval-mode -r --resume "
@@ -30,7 +30,7 @@ _OTHER_JOBS = (
 )
 
 
-class GeminiCli(CommandLine):
+class GeminiCli(LateReader):
     """Reads Gemini CLI's stream-json."""
 
     programs = frozenset({"gemini", "gemini-cli"})
@@ -42,18 +42,12 @@ class GeminiCli(CommandLine):
         "tokens of a message; turns are answers between tool results"
     )
 
-    def __init__(self) -> None:
+    @staticmethod
+    def reader() -> Reads:
+        """Make the reader of one process."""
         from agent_wrap_adapters.gemini_stream import GeminiStream
 
-        self._stream = GeminiStream()
-
-    def feed(self, event: dict[str, Any]) -> Iterator[Event]:
-        """Give the facts that one line states."""
-        return self._stream.feed(event)
-
-    def close(self) -> Iterator[Event]:
-        """Give what the agent was saying when its stream ended."""
-        return self._stream.close()
+        return GeminiStream()
 
     @classmethod
     def recognises(cls, event: dict[str, Any]) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from agent_wrap.events import (
@@ -17,25 +17,26 @@ from agent_wrap.events import (
     ToolFinished,
     ToolStarted,
     TurnStarted,
-    Unknown,
     Usage,
 )
 from agent_wrap.shapes import as_args, get_count, get_dict, get_dicts, get_text
+from agent_wrap_adapters.by_type import ByType
 from agent_wrap_adapters.content import flatten
 from agent_wrap_adapters.stream_json import todo_items
 
 
-class GeminiStream:
+class GeminiStream(ByType):
     """Reads the lines; fragments of one answer are joined to one message.
 
     API calls are not shown: an answer is what stands between two tool results.
     """
 
     def __init__(self) -> None:
+        super().__init__()
         self._pieces: list[str] = []
         self._turn, self._begun = 1, False
         self._said = ""
-        self._types: dict[str, Callable[[dict[str, Any]], Iterator[Event]]] = {
+        self.types = {
             "init": _init,
             "message": self._message,
             "tool_use": self._tool_use,
@@ -53,10 +54,7 @@ class GeminiStream:
                 yield TextDelta(text, self._turn_id)
             return
         yield from self.close()
-        if kind in self._types:
-            yield from self._types[kind](event)
-        else:
-            yield Unknown(kind or "(no type)")
+        yield from super().feed(event)
 
     def close(self) -> Iterator[Event]:
         """Give the message whose fragments came so far."""

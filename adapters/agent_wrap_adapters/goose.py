@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from agent_wrap import Prepared
 from agent_wrap_adapters.argv import Options, as_stdin
-from agent_wrap_adapters.command_line import CommandLine
+from agent_wrap_adapters.late_reader import LateReader
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
     from typing import Any
 
-    from agent_wrap.events import Event
+    from agent_wrap_adapters.late_reader import Reads
 
 _OPTIONS = Options(
     one="-t --text -i --instructions --recipe --sub-recipe --system --params -n --name "
@@ -28,7 +28,7 @@ _OTHER_JOBS = ("-h", "--help", "--interactive", "-s", "--explain", "--render-rec
 _TOLD = ("-t", "--text", "-i", "--instructions", "--recipe")
 
 
-class Goose(CommandLine):
+class Goose(LateReader):
     """Reads its lines: messages, whose text comes in pieces."""
 
     programs = frozenset({"goose"})
@@ -40,18 +40,12 @@ class Goose(CommandLine):
         "turns are answers between tools"
     )
 
-    def __init__(self) -> None:
+    @staticmethod
+    def reader() -> Reads:
+        """Make the reader of one process."""
         from agent_wrap_adapters.goose_stream import GooseStream
 
-        self._stream = GooseStream()
-
-    def feed(self, event: dict[str, Any]) -> Iterator[Event]:
-        """Give the facts that one line states."""
-        return self._stream.feed(event)
-
-    def close(self) -> Iterator[Event]:
-        """Give what was held when the stream ended."""
-        return self._stream.close()
+        return GooseStream()
 
     @classmethod
     def recognises(cls, event: dict[str, Any]) -> bool:

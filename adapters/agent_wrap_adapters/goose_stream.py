@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from agent_wrap.events import (
@@ -21,6 +21,7 @@ from agent_wrap.events import (
     Usage,
 )
 from agent_wrap.shapes import as_args, get_count, get_dict, get_dicts, get_text
+from agent_wrap_adapters.by_type import ByType
 from agent_wrap_adapters.content import flatten
 
 _SILENT = ("image", "redactedThinking", "toolConfirmationRequest", "actionRequired")
@@ -28,29 +29,23 @@ _FAILED = ("Ran into this error:", "Network error:")
 """How it begins what it says itself in the model's name, before it gives up."""
 
 
-class GooseStream:
+class GooseStream(ByType):
     """Reads the lines of one process."""
 
     def __init__(self) -> None:
+        super().__init__()
         self._held: tuple[str, str] = ("", "")
         self._pieces: list[str] = []
         self._turns = 0
         self._in_turn = False
         self._error = ""
-        self._types: dict[str, Callable[[dict[str, Any]], Iterator[Event]]] = {
+        self.types = {
             "message": lambda event: self._message(get_dict(event, "message")),
             "notification": lambda event: iter(()),
             "model_change": _model_change,
             "error": self._failed,
             "complete": self._complete,
         }
-
-    def feed(self, event: dict[str, Any]) -> Iterator[Event]:
-        """Give the facts that one line states."""
-        kind = get_text(event, "type")
-        if kind in self._types:
-            return self._types[kind](event)
-        return iter((Unknown(kind or "(no type)"),))
 
     def close(self) -> Iterator[Event]:
         """Give what was being said when the stream ended."""

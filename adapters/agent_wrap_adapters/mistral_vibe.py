@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from agent_wrap import SIDE_FOLDER, Prepared, SideFile, Surroundings
 from agent_wrap_adapters.argv import Options, as_stdin
-from agent_wrap_adapters.command_line import CommandLine
+from agent_wrap_adapters.late_reader import LateReader
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from agent_wrap.events import Event
+    from agent_wrap_adapters.late_reader import Reads
 
 _OPTIONS = Options(
     one="--workdir --output --max-turns --max-price --max-tokens --time-limit --agent "
@@ -26,7 +27,7 @@ _SAME_RELEASE = ("--time-limit", "--prompt-file")
 """Options that came with `--output-dir` (2.26): an older release refuses it."""
 
 
-class MistralVibe(CommandLine):
+class MistralVibe(LateReader):
     """Reads finished items of a session; chat messages of releases before 2.26."""
 
     programs = frozenset({"vibe", "mistral-vibe"})
@@ -40,14 +41,12 @@ class MistralVibe(CommandLine):
         "model"
     )
 
-    def __init__(self) -> None:
+    @staticmethod
+    def reader() -> Reads:
+        """Make the reader of one process."""
         from agent_wrap_adapters.vibe_stream import VibeStream
 
-        self._stream = VibeStream()
-
-    def feed(self, event: dict[str, Any]) -> Iterator[Event]:
-        """Give the facts that one line states."""
-        return self._stream.feed(event)
+        return VibeStream()
 
     @classmethod
     def recognises(cls, event: dict[str, Any]) -> bool:

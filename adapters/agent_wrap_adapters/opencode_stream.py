@@ -6,7 +6,7 @@ come last. So the parts of an answer are held until it ends, or nothing comes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from agent_wrap.events import (
@@ -20,10 +20,10 @@ from agent_wrap.events import (
     ToolFinished,
     ToolStarted,
     TurnStarted,
-    Unknown,
     Usage,
 )
 from agent_wrap.shapes import as_args, get_count, get_dict, get_number, get_text
+from agent_wrap_adapters.by_type import ByType
 from agent_wrap_adapters.content import flatten
 from agent_wrap_adapters.stream_json import todo_items
 
@@ -33,16 +33,17 @@ _REJECTED = "The user rejected permission"
 _COMPACTS = "ContextOverflowError"  # the conversation is made shorter, the run goes on
 
 
-class OpenCodeStream:
+class OpenCodeStream(ByType):
     """Reads the lines; an answer goes from `step_start` to `step_finish`."""
 
     def __init__(self) -> None:
+        super().__init__()
         self._session = ""
         self._answer, self._begun = 1, False
         self._held: list[tuple[float, list[Event]]] = []
         self._texts: set[str] = set()
         self._cut_off: set[str] = set()
-        self._types: dict[str, Callable[[dict[str, Any]], Iterator[Event]]] = {
+        self.types = {
             "step_start": lambda event: self._next_answer(),
             "step_finish": self._step_finish,
             "error": self._error,
@@ -60,10 +61,12 @@ class OpenCodeStream:
             self._hold(part, [Thinking(get_text(part, "text"), self._id)])
         elif kind == "tool_use":
             self._held.append((_start(get_dict(part, "state")), list(_tool(part))))
-        elif kind in self._types:
-            yield from self._types[kind](event)
         else:
-            yield Unknown(kind or "(no type)")
+            yield from super().feed(event)
+
+    def close(self) -> Iterator[Event]:
+        """Give the parts of an answer that has no end."""
+        return self.flush()
 
     def flush(self, *, failed: bool = False) -> Iterator[Event]:
         """Give the parts held so far; an answer that failed is no turn."""

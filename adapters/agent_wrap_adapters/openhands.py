@@ -11,7 +11,7 @@ from agent_wrap_adapters.command_line import CommandLine
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from typing import Any
 
     from agent_wrap.events import Event
@@ -38,7 +38,7 @@ class OpenHands(CommandLine):
 
         self._stream = OpenHandsStream()
 
-    def feed(self, event: dict[str, Any]) -> Iterator[Event]:
+    def feed(self, event: dict[str, Any]) -> Iterable[Event]:
         """Give the facts that one line states."""
         return self._stream.feed(event)
 

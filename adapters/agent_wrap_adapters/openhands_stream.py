@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from agent_wrap.events import (
@@ -18,34 +18,36 @@ from agent_wrap.events import (
     ToolFinished,
     ToolStarted,
     TurnStarted,
-    Unknown,
 )
 from agent_wrap.jsonvalue import objects
 from agent_wrap.shapes import as_args, get_count, get_dict, get_text, strip_terminal
+from agent_wrap_adapters.by_type import ByType
 from agent_wrap_adapters.content import flatten
 
-_SILENT = frozenset(
-    {
-        "Condensation",
-        "CondensationRequest",
-        "CondensationSummaryEvent",
-        "ConversationStateUpdateEvent",
-        "LLMCompletionLogEvent",
-        "StreamingDeltaEvent",
-        "SystemPromptEvent",
-        "TokenEvent",
-    }
-)
 
-
-class OpenHandsStream:
+class OpenHandsStream(ByType):
     """Reads the lines of one process."""
 
+    key = "kind"
+    silent = frozenset(
+        {
+            "Condensation",
+            "CondensationRequest",
+            "CondensationSummaryEvent",
+            "ConversationStateUpdateEvent",
+            "LLMCompletionLogEvent",
+            "StreamingDeltaEvent",
+            "SystemPromptEvent",
+            "TokenEvent",
+        }
+    )
+
     def __init__(self) -> None:
+        super().__init__()
         self._finished: RunFinished | None = None
         self._turn = ""
         self._box: list[str] | None = []
-        self._kinds: dict[str, Callable[[dict[str, Any]], Iterator[Event]]] = {
+        self.types = {
             "MessageEvent": self._message,
             "ActionEvent": self._action,
             "ObservationEvent": _observed,
@@ -56,13 +58,10 @@ class OpenHandsStream:
             "PauseEvent": lambda event: iter((Notice("the agent was paused"),)),
         }
 
-    def feed(self, event: dict[str, Any]) -> Iterator[Event]:
+    def feed(self, event: dict[str, Any]) -> Iterable[Event]:
         """Give the facts that one JSON line states."""
         self._box = None  # what the text says again at the end is known then
-        kind = get_text(event, "kind")
-        if kind in self._kinds:
-            return self._kinds[kind](event)
-        return iter(() if kind in _SILENT else (Unknown(kind or "(no kind)"),))
+        return super().feed(event)
 
     def feed_text(self, line: str) -> Iterator[Event]:
         """Read a line: JSON, a mark of the run's course, or noise."""

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from agent_wrap import Prepared
 from agent_wrap_adapters.argv import Options, as_stdin
-from agent_wrap_adapters.command_line import CommandLine
+from agent_wrap_adapters.late_reader import LateReader
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
     from typing import Any
 
-    from agent_wrap.events import Event
+    from agent_wrap_adapters.late_reader import Reads
 
 _OPTIONS = Options(
     one="--provider --model --api-key --system-prompt --append-system-prompt --mode "
@@ -30,7 +30,7 @@ _SUBCOMMANDS = (
 _OTHER_JOBS = ("-h", "--help", "-v", "--version", "--export", "--list-models")
 
 
-class Pi(CommandLine):
+class Pi(LateReader):
     """Reads Pi's JSON mode."""
 
     programs = frozenset({"pi", "pi-coding-agent"})
@@ -42,18 +42,12 @@ class Pi(CommandLine):
         "calls"
     )
 
-    def __init__(self) -> None:
+    @staticmethod
+    def reader() -> Reads:
+        """Make the reader of one process."""
         from agent_wrap_adapters.pi_stream import PiStream
 
-        self._stream = PiStream()
-
-    def feed(self, event: dict[str, Any]) -> Iterator[Event]:
-        """Give the facts that one line states."""
-        return self._stream.feed(event)
-
-    def close(self) -> Iterator[Event]:
-        """Give what the agent was saying when its stream ended."""
-        return self._stream.close()
+        return PiStream()
 
     @classmethod
     def recognises(cls, event: dict[str, Any]) -> bool:

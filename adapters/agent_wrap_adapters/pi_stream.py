@@ -7,7 +7,7 @@ so the last answer's own word decides.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from agent_wrap.events import (
@@ -19,36 +19,37 @@ from agent_wrap.events import (
     ToolFinished,
     ToolProgress,
     ToolStarted,
-    Unknown,
 )
 from agent_wrap.shapes import as_args, get_count, get_dict, get_text
+from agent_wrap_adapters.by_type import ByType
 from agent_wrap_adapters.content import flatten
 from agent_wrap_adapters.pi_answers import Answers, usage_of
 
-_SILENT = frozenset(
-    {
-        "entry_appended",
-        "queue_update",
-        "session_info_changed",
-        "summarization_retry_attempt_start",
-        "summarization_retry_finished",
-        "summarization_retry_scheduled",
-        "thinking_level_changed",
-        "turn_end",
-        "turn_start",
-    }
-)
 
-
-class PiStream:
+class PiStream(ByType):
     """Reads the lines of one process."""
 
+    silent = frozenset(
+        {
+            "entry_appended",
+            "queue_update",
+            "session_info_changed",
+            "summarization_retry_attempt_start",
+            "summarization_retry_finished",
+            "summarization_retry_scheduled",
+            "thinking_level_changed",
+            "turn_end",
+            "turn_start",
+        }
+    )
+
     def __init__(self) -> None:
+        super().__init__()
         self._answers = Answers()
         self._end_told = self._ended_before = False
         self._compactions = 0
         self._shown: dict[str, str] = {}
-        self._types: dict[str, Callable[[dict[str, Any]], Iterator[Event]]] = {
+        self.types = {
             "session": _session,
             "message_start": self._answers.started,
             "message_update": self._answers.updated,
@@ -64,14 +65,6 @@ class PiStream:
             "compaction_start": self._compacts,
             "compaction_end": self._compacted,
         }
-
-    def feed(self, event: dict[str, Any]) -> Iterator[Event]:
-        """Give the facts that one line states."""
-        kind = get_text(event, "type")
-        if kind in self._types:
-            yield from self._types[kind](event)
-        elif kind not in _SILENT:
-            yield Unknown(kind or "(no type)")
 
     def close(self) -> Iterator[Event]:
         """Give what was still being said when the stream ended."""

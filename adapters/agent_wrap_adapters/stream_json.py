@@ -6,7 +6,7 @@ reads what differs: `system`, `result`, usage, error texts, further types.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from agent_wrap.events import (
@@ -30,34 +30,21 @@ from agent_wrap.shapes import (
     get_dicts,
     get_text,
 )
+from agent_wrap_adapters.by_type import ByType
 from agent_wrap_adapters.content import flatten
-
-Read = Callable[[dict[str, Any]], Iterable[Event]]
 
 _ENTRIES = frozenset({Message, Thinking, ToolStarted})
 _TODO = {"in_progress": "in_progress", "completed": "completed"}
 
 
-class StreamJson:
-    """Reads the lines that the family shares.
-
-    `types` says who reads which type; `silent` are types known to state no facts.
-    """
-
-    silent: frozenset[str] = frozenset()
+class StreamJson(ByType):
+    """Reads the lines that the family shares."""
 
     def __init__(self) -> None:
-        self.types: dict[str, Read] = {"assistant": self.assistant, "user": self.user}
+        super().__init__()
+        self.types = {"assistant": self.assistant, "user": self.user}
         self._turn = ""
         self._unnamed = 0
-
-    def feed(self, event: dict[str, Any]) -> Iterable[Event]:
-        """Give the facts that one line states."""
-        kind = get_text(event, "type")
-        read = self.types.get(kind)
-        if read is not None:
-            return read(event)
-        return () if kind in self.silent else (unknown(kind),)
 
     def assistant(self, event: dict[str, Any]) -> Iterable[Event]:
         """Read an answer, or one block of it: the others have the same message id."""

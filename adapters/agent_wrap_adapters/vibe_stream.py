@@ -46,6 +46,10 @@ class VibeStream:
         else:
             yield from _chat(event)
 
+    def close(self) -> Iterator[Event]:
+        """Give nothing: nothing is held."""
+        return iter(())
+
     def _item(self, item: dict[str, Any]) -> Iterator[Event]:
         kind, item_id = get_text(item, "type"), get_text(item, "id")
         outcome = get_dict(item, "outcome")

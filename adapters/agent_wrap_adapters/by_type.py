@@ -1,0 +1,35 @@
+"""Reading a stream by its lines' types: what nearly all streams have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from agent_wrap.events import Event, Unknown
+from agent_wrap.shapes import get_text
+
+Read = Callable[[dict[str, Any]], Iterable[Event]]
+
+
+class ByType:
+    """Reads the lines of one process.
+
+    `types` says who reads which type; `silent` are types known to state no facts.
+    """
+
+    key = "type"
+    silent: frozenset[str] = frozenset()
+
+    def __init__(self) -> None:
+        self.types: dict[str, Read] = {}
+
+    def feed(self, event: dict[str, Any]) -> Iterable[Event]:
+        """Give the facts that one line states."""
+        kind = get_text(event, self.key)
+        if kind in self.types:
+            return self.types[kind](event)
+        return () if kind in self.silent else (Unknown(kind or f"(no {self.key})"),)
+
+    def close(self) -> Iterable[Event]:
+        """Give what was being said when the stream ended."""
+        return ()
