@@ -168,13 +168,15 @@ def _request(number: int, method: str, params: dict[str, Any]) -> Send:
 
 
 def _model(result: dict[str, Any]) -> str:
-    for option in get_dicts(result, "configOptions"):
-        if option.get("id") == "model":
-            return get_text(option, "currentValue")
+    """Find the model; an id that is made up from settings has a name beside it."""
     models = get_dict(result, "models")
     current = get_text(models, "currentModelId")
-    if current.startswith("$"):  # made up from settings: only its name says which
-        for model in get_dicts(models, "availableModels"):
-            if model.get("modelId") == current:
-                return get_text(model, "name")
-    return current
+    listed = get_dicts(models, "availableModels")
+    for option in get_dicts(result, "configOptions"):
+        if option.get("id") == "model":
+            current = get_text(option, "currentValue")
+            listed = get_dicts(option, "options")
+    if not current.startswith("$"):
+        return current
+    named = [m for m in listed if current in (m.get("modelId"), m.get("value"))]
+    return get_text(named[0], "name") if named else current

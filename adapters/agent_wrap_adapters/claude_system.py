@@ -14,8 +14,8 @@ from agent_wrap.events import (
     ThinkingDelta,
 )
 from agent_wrap.shapes import get_count, get_dicts, get_text
-from agent_wrap_adapters.by_type import Read
 from agent_wrap_adapters.claude_tasks import Tasks
+from agent_wrap_adapters.reading import Read
 from agent_wrap_adapters.stream_json import unknown
 
 _SILENT = (

@@ -23,11 +23,12 @@ from agent_wrap.events import (
 )
 from agent_wrap.shapes import as_args, get_count, get_dict, get_number, get_text
 from agent_wrap_adapters.content import flatten
+from agent_wrap_adapters.reading import Reader
 
 _SILENT = ("iteration_end", "done")
 
 
-class ClineStream:
+class ClineStream(Reader):
     """Reads the lines of one run."""
 
     def __init__(self) -> None:

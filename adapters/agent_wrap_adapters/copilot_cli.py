@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from agent_wrap.events import Event
-    from agent_wrap_adapters.late_reader import Reads
+    from agent_wrap_adapters.reading import Reader
 
 _OPTIONS = Options(
     one="-p --prompt -i --interactive --model --reasoning-effort --context --agent "
@@ -45,7 +45,7 @@ class CopilotCli(LateReader):
     )
 
     @staticmethod
-    def reader() -> Reads:
+    def reader() -> Reader:
         """Make the reader of one process."""
         from agent_wrap_adapters.copilot_stream import CopilotStream
 

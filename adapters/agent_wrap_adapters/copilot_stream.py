@@ -26,6 +26,7 @@ from agent_wrap.events import (
 )
 from agent_wrap.shapes import as_args, get_dict, get_text
 from agent_wrap_adapters.content import flatten
+from agent_wrap_adapters.reading import Reader
 
 _HOUSEKEEPING = """
 assistant.idle assistant.intent assistant.message_start assistant.reasoning
@@ -50,7 +51,7 @@ session.usage_record session.workspace_file_changed
 _SILENT = frozenset(_HOUSEKEEPING.split())
 
 
-class CopilotStream:
+class CopilotStream(Reader):
     """Reads the lines of one run."""
 
     def __init__(self) -> None:

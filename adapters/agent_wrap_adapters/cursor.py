@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
-    from agent_wrap_adapters.late_reader import Reads
+    from agent_wrap_adapters.reading import Reader
 
 _OPTIONS = Options(
     one="--output-format --model -m --api-key -a --mode --workspace --header -H "
@@ -41,7 +41,7 @@ class Cursor(LateReader):
     )
 
     @staticmethod
-    def reader() -> Reads:
+    def reader() -> Reader:
         """Make the reader of one process."""
         from agent_wrap_adapters.cursor_stream import CursorStream
 

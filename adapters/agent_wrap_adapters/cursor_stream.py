@@ -22,8 +22,8 @@ from agent_wrap.events import (
     Usage,
 )
 from agent_wrap.shapes import as_args, get_count, get_dict, get_text
-from agent_wrap_adapters.by_type import ByType
 from agent_wrap_adapters.content import flatten
+from agent_wrap_adapters.reading import ByType
 
 _SUFFIX = "ToolCall"
 _TEXTS = ("stdout", "stderr", "content", "errorMessage", "error", "message", "reason")

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from agent_wrap.events import Event
-    from agent_wrap_adapters.late_reader import Reads
+    from agent_wrap_adapters.reading import Reader
 
 _OPTIONS = Options(
     one="-o --output-format --input-format -f --file --auto -s --session-id --fork -m "
@@ -40,7 +40,7 @@ class Droid(LateReader):
     )
 
     @staticmethod
-    def reader() -> Reads:
+    def reader() -> Reader:
         """Make the reader of one process."""
         from agent_wrap_adapters.droid_stream import DroidStream
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
-    from agent_wrap_adapters.late_reader import Reads
+    from agent_wrap_adapters.reading import Reader
 
 _OPTIONS = Options(
     one="-m --model -p --prompt -i --prompt-interactive --approval-mode -r --resume "
@@ -43,7 +43,7 @@ class GeminiCli(LateReader):
     )
 
     @staticmethod
-    def reader() -> Reads:
+    def reader() -> Reader:
         """Make the reader of one process."""
         from agent_wrap_adapters.gemini_stream import GeminiStream
 

@@ -20,8 +20,8 @@ from agent_wrap.events import (
     Usage,
 )
 from agent_wrap.shapes import as_args, get_count, get_dict, get_dicts, get_text
-from agent_wrap_adapters.by_type import ByType
 from agent_wrap_adapters.content import flatten
+from agent_wrap_adapters.reading import ByType
 from agent_wrap_adapters.stream_json import todo_items
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
-    from agent_wrap_adapters.late_reader import Reads
+    from agent_wrap_adapters.reading import Reader
 
 _OPTIONS = Options(
     one="-t --text -i --instructions --recipe --sub-recipe --system --params -n --name "
@@ -41,7 +41,7 @@ class Goose(LateReader):
     )
 
     @staticmethod
-    def reader() -> Reads:
+    def reader() -> Reader:
         """Make the reader of one process."""
         from agent_wrap_adapters.goose_stream import GooseStream
 

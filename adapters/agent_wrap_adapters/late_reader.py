@@ -7,20 +7,10 @@ from agent_wrap_adapters.command_line import CommandLine
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from typing import Any, Protocol
+    from typing import Any
 
     from agent_wrap.events import Event
-
-    class Reads(Protocol):
-        """What reads the lines of one process."""
-
-        def feed(self, event: dict[str, Any]) -> Iterable[Event]:
-            """Give the facts that one line states."""
-            ...
-
-        def close(self) -> Iterable[Event]:
-            """Give what was held when the stream ended."""
-            ...
+    from agent_wrap_adapters.reading import Reader
 
 
 class LateReader(CommandLine):
@@ -30,13 +20,17 @@ class LateReader(CommandLine):
         self._reader = self.reader()
 
     @staticmethod
-    def reader() -> Reads:
+    def reader() -> Reader:
         """Make the reader of one process."""
         raise NotImplementedError
 
     def feed(self, event: dict[str, Any]) -> Iterable[Event]:
         """Give the facts that one line states."""
         return self._reader.feed(event)
+
+    def pause(self) -> Iterable[Event]:
+        """Give what is held only for a nicer grouping."""
+        return self._reader.pause()
 
     def close(self) -> Iterable[Event]:
         """Give what was held when the stream ended."""

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from agent_wrap import Prepared
 from agent_wrap_adapters.argv import Options, as_stdin
-from agent_wrap_adapters.command_line import CommandLine
+from agent_wrap_adapters.late_reader import LateReader
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Sequence
     from typing import Any
 
-    from agent_wrap.events import Event
+    from agent_wrap_adapters.reading import Reader
 
 _OPTIONS = Options(
     one="--log-level --command -s --session -m --model --agent --format --title "
@@ -25,7 +25,7 @@ _OTHER_JOBS = ("-h", "--help", "-v", "--version", "-i", "--interactive")
 _TYPES = ("step_start", "text", "reasoning", "tool_use", "step_finish", "error")
 
 
-class OpenCode(CommandLine):
+class OpenCode(LateReader):
     """Reads OpenCode's lines: one for each finished part of an answer."""
 
     programs = frozenset({"opencode", "opencode-ai"})
@@ -38,22 +38,12 @@ class OpenCode(CommandLine):
         "no model, nothing of sub-agents; turns are API calls"
     )
 
-    def __init__(self) -> None:
+    @staticmethod
+    def reader() -> Reader:
+        """Make the reader of one process."""
         from agent_wrap_adapters.opencode_stream import OpenCodeStream
 
-        self._stream = OpenCodeStream()
-
-    def feed(self, event: dict[str, Any]) -> Iterable[Event]:
-        """Give the facts that one line states."""
-        return self._stream.feed(event)
-
-    def pause(self) -> Iterator[Event]:
-        """Give the parts of the answer so far: its end may be far."""
-        return self._stream.flush()
-
-    def close(self) -> Iterator[Event]:
-        """Give the parts of an answer that has no end."""
-        return self._stream.flush()
+        return OpenCodeStream()
 
     @classmethod
     def recognises(cls, event: dict[str, Any]) -> bool:

@@ -23,8 +23,8 @@ from agent_wrap.events import (
     Usage,
 )
 from agent_wrap.shapes import as_args, get_count, get_dict, get_number, get_text
-from agent_wrap_adapters.by_type import ByType
 from agent_wrap_adapters.content import flatten
+from agent_wrap_adapters.reading import ByType
 from agent_wrap_adapters.stream_json import todo_items
 
 _GOES_ON = ("tool-calls", "unknown")
@@ -63,6 +63,10 @@ class OpenCodeStream(ByType):
             self._held.append((_start(get_dict(part, "state")), list(_tool(part))))
         else:
             yield from super().feed(event)
+
+    def pause(self) -> Iterator[Event]:
+        """Give the parts of the answer so far: its end may be far."""
+        return self.flush()
 
     def close(self) -> Iterator[Event]:
         """Give the parts of an answer that has no end."""

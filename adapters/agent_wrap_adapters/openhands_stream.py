@@ -21,8 +21,8 @@ from agent_wrap.events import (
 )
 from agent_wrap.jsonvalue import objects
 from agent_wrap.shapes import as_args, get_count, get_dict, get_text, strip_terminal
-from agent_wrap_adapters.by_type import ByType
 from agent_wrap_adapters.content import flatten
+from agent_wrap_adapters.reading import ByType
 
 
 class OpenHandsStream(ByType):

@@ -21,9 +21,9 @@ from agent_wrap.events import (
     ToolStarted,
 )
 from agent_wrap.shapes import as_args, get_count, get_dict, get_text
-from agent_wrap_adapters.by_type import ByType
 from agent_wrap_adapters.content import flatten
 from agent_wrap_adapters.pi_answers import Answers, usage_of
+from agent_wrap_adapters.reading import ByType
 
 
 class PiStream(ByType):

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from agent_wrap import Prepared
 from agent_wrap_adapters.argv import Options, as_stdin
-from agent_wrap_adapters.command_line import CommandLine
+from agent_wrap_adapters.late_reader import LateReader
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
     from typing import Any
 
-    from agent_wrap.events import Event
+    from agent_wrap_adapters.reading import Reader
 
 _OPTIONS = Options(
     one="-m --model -p --prompt -i --prompt-interactive --system-prompt --proxy "
@@ -39,7 +39,7 @@ _OTHER_JOBS = (
 )
 
 
-class QwenCode(CommandLine):
+class QwenCode(LateReader):
     """Reads Qwen Code's stream-json, whole and partial messages."""
 
     programs = frozenset({"qwen", "qwen-code"})
@@ -50,22 +50,12 @@ class QwenCode(CommandLine):
         "model, tokens of each answer and of the run; turns are API calls"
     )
 
-    def __init__(self) -> None:
+    @staticmethod
+    def reader() -> Reader:
+        """Make the reader of one process."""
         from agent_wrap_adapters.qwen_stream import QwenStream
 
-        self._stream = QwenStream()
-
-    def feed(self, event: dict[str, Any]) -> Iterator[Event]:
-        """Give the facts that one line states."""
-        return self._stream.feed(event)
-
-    def pause(self) -> Iterator[Event]:
-        """Give what waits for a word that it was thrown away."""
-        return self._stream.release()
-
-    def close(self) -> Iterator[Event]:
-        """Give what the agent was saying when its stream ended."""
-        return self._stream.close()
+        return QwenStream()
 
     @classmethod
     def recognises(cls, event: dict[str, Any]) -> bool:

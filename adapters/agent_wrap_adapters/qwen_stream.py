@@ -60,7 +60,7 @@ class QwenStream(StreamJson):
         if event.get("subtype") != "retry" and event.get("type") != "stream_event":
             if self._held:  # the answer's last part has its usage: a message goes by it
                 yield from self._usage_ahead(event)
-            yield from self.release()
+            yield from self.pause()
         yield from super().feed(event)
 
     def _usage_ahead(self, event: dict[str, Any]) -> Iterator[Event]:
@@ -69,7 +69,7 @@ class QwenStream(StreamJson):
         if usage is not None:
             yield usage
 
-    def release(self) -> Iterator[Event]:
+    def pause(self) -> Iterator[Event]:
         """Give what waited: nothing has said that it was thrown away."""
         held, self._held = self._held, []
         self._texts |= {fact.text for fact in held if isinstance(fact, Message)}
@@ -77,7 +77,7 @@ class QwenStream(StreamJson):
 
     def close(self) -> Iterator[Event]:
         """Give what was still being said when the stream ended."""
-        yield from self.release()
+        yield from self.pause()
         yield from self._pieces.facts(self._id)
 
     @property
@@ -133,7 +133,7 @@ class QwenStream(StreamJson):
             return
         data = get_dict(event, "data")
         if data.get("preserveText") is True:
-            yield from self.release()
+            yield from self.pause()
         else:
             yield from self._throw_away(data)
         yield Notice("the model is asked again")

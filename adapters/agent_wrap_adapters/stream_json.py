@@ -30,8 +30,8 @@ from agent_wrap.shapes import (
     get_dicts,
     get_text,
 )
-from agent_wrap_adapters.by_type import ByType
 from agent_wrap_adapters.content import flatten
+from agent_wrap_adapters.reading import ByType
 
 _ENTRIES = frozenset({Message, Thinking, ToolStarted})
 _TODO = {"in_progress": "in_progress", "completed": "completed"}

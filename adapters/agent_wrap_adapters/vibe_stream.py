@@ -21,13 +21,14 @@ from agent_wrap.events import (
 )
 from agent_wrap.shapes import as_args, get_dict, get_dicts, get_number, get_text
 from agent_wrap_adapters.chat_messages import read_answer, read_result, text_of
+from agent_wrap_adapters.reading import Reader
 
 _FAILED = ("<tool_error>", "<user_cancellation>")
 _OPEN = ("pending", "running", "blocked")
 _TODO: dict[str, Any] = {"in_progress": "in_progress", "completed": "completed"}
 
 
-class VibeStream:
+class VibeStream(Reader):
     """Reads finished items of a session; chat messages of releases before 2.26."""
 
     def __init__(self) -> None:
@@ -45,10 +46,6 @@ class VibeStream:
             yield from self._item(event)
         else:
             yield from _chat(event)
-
-    def close(self) -> Iterator[Event]:
-        """Give nothing: nothing is held."""
-        return iter(())
 
     def _item(self, item: dict[str, Any]) -> Iterator[Event]:
         kind, item_id = get_text(item, "type"), get_text(item, "id")

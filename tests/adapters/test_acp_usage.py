@@ -104,11 +104,14 @@ class TestUsage:
 
 
 def test_a_model_of_settings_of_its_own_is_told_by_its_name() -> None:
-    """Qwen Code's id for it is `$runtime|openai|...`."""
+    """Qwen Code's id for it is `$runtime|openai|...`, in both places."""
     model = "$runtime|openai|m(openai)"
     known = [{"modelId": "x", "name": "X"}, {"modelId": model, "name": "m"}]
     models = {"currentModelId": model, "availableModels": known}
-    session = rpc(id=1, result={"sessionId": "s", "models": models})
-    started = Talk(hello(), session).of(SessionStarted)[-1]
-    assert isinstance(started, SessionStarted)
-    assert started.model == "m"
+    options = [{"value": model, "name": "m"}]
+    option = {"id": "model", "currentValue": model, "options": options}
+    for told in ({"models": models}, {"models": models, "configOptions": [option]}):
+        session = rpc(id=1, result={"sessionId": "s", **told})
+        started = Talk(hello(), session).of(SessionStarted)[-1]
+        assert isinstance(started, SessionStarted)
+        assert started.model == "m"

@@ -1,4 +1,4 @@
-"""Reading a stream by its lines' types: what nearly all streams have in common."""
+"""What reads the lines of one process: by their types, as nearly all streams want."""
 
 from __future__ import annotations
 
@@ -11,8 +11,24 @@ from agent_wrap.shapes import get_text
 Read = Callable[[dict[str, Any]], Iterable[Event]]
 
 
-class ByType:
-    """Reads the lines of one process.
+class Reader:
+    """Reads the lines of one process. Only `feed` has to be written."""
+
+    def feed(self, event: dict[str, Any]) -> Iterable[Event]:
+        """Give the facts that one line states."""
+        raise NotImplementedError
+
+    def pause(self) -> Iterable[Event]:
+        """Give what is held only for a nicer grouping."""
+        return ()
+
+    def close(self) -> Iterable[Event]:
+        """Give what was held when the stream ended."""
+        return ()
+
+
+class ByType(Reader):
+    """A reader of lines that say their type.
 
     `types` says who reads which type; `silent` are types known to state no facts.
     """
@@ -29,7 +45,3 @@ class ByType:
         if kind in self.types:
             return self.types[kind](event)
         return () if kind in self.silent else (Unknown(kind or f"(no {self.key})"),)
-
-    def close(self) -> Iterable[Event]:
-        """Give what was being said when the stream ended."""
-        return ()
