@@ -74,6 +74,8 @@ class Aider(CommandLine):
     def feed_text(self, line: str) -> Iterator[Event]:
         """Take a line: of the banner, of an answer, or what ends an answer."""
         text = strip_terminal(line).rstrip("\r")
+        if self._in_banner and self._version and _ERROR.match(text):
+            self._end_banner()
         if self._in_banner:
             yield from self._banner(text)
         elif tokens := _TOKENS.match(text):
@@ -93,8 +95,9 @@ class Aider(CommandLine):
 
     def close(self) -> Iterator[Event]:
         """Give an answer that has no count. Failed runs exit 0: the text tells."""
-        if self._in_banner and not self._version and any(self._text):
-            yield Notice(" ".join(filter(None, self._text))[-500:])
+        if self._in_banner:
+            if any(self._text):
+                yield Notice(" ".join(filter(None, self._text))[-500:])
         elif any(map(str.strip, self._text)):
             yield from self._say()
         if self._error:
@@ -112,10 +115,13 @@ class Aider(CommandLine):
         elif model := _MODEL.match(text):
             yield SessionStarted(model=model[1], agent_version=self._version)
         elif not text and self._version:
-            self._in_banner = False
-            self._text.clear()
+            self._end_banner()
             return
         self._text.append(text)
+
+    def _end_banner(self) -> None:
+        self._in_banner = False
+        self._text.clear()
 
     def _answered(self, tokens: re.Match[str]) -> Iterator[Event]:
         sent, written, cached, received = (_count(tokens[n]) for n in (1, 2, 3, 4))

@@ -58,7 +58,7 @@ class Continue(CommandLine):
     @classmethod
     def recognises(cls, event: dict[str, Any]) -> bool:
         """Tell an answer that `--format json` wraps, as it is none itself."""
-        fields = set(event) == {"response", "status", "note"}
+        fields = event.keys() >= {"response", "status", "note"}
         return fields and get_text(event, "note").startswith(_NOTE)
 
     @classmethod

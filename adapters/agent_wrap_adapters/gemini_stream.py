@@ -46,14 +46,15 @@ class GeminiStream(ByType):
         }
 
     def feed(self, event: dict[str, Any]) -> Iterator[Event]:
-        """Give the facts that one line states; all but a fragment end the message."""
+        """Give the facts that one line states; all but a fragment end a message."""
         kind, role = get_text(event, "type"), get_text(event, "role")
         if kind == "message" and role == "assistant" and event.get("delta") is True:
             if text := get_text(event, "content"):
                 self._pieces.append(text)
                 yield TextDelta(text, self._turn_id)
             return
-        yield from self.close()
+        if kind in self.types:
+            yield from self.close()
         yield from super().feed(event)
 
     def close(self) -> Iterator[Event]:

@@ -32,6 +32,9 @@ from agent_wrap_adapters.qwen_pieces import Pieces
 from agent_wrap_adapters.qwen_system import System
 from agent_wrap_adapters.stream_json import StreamJson
 
+_SETTLES = ("assistant", "user", "result", "control_request")
+"""Types of lines after which what was said before them stays."""
+
 
 class QwenStream(StreamJson):
     """Reads the lines of one process."""
@@ -57,7 +60,7 @@ class QwenStream(StreamJson):
 
     def feed(self, event: dict[str, Any]) -> Iterator[Event]:
         """Give the facts that one line states, after those that waited for it."""
-        if event.get("subtype") != "retry" and event.get("type") != "stream_event":
+        if event.get("type") in _SETTLES:
             if self._held:  # the answer's last part has its usage: a message goes by it
                 yield from self._usage_ahead(event)
             yield from self.pause()

@@ -49,6 +49,18 @@ class TestAnswers:
         started = SessionStarted(model="a/b", agent_version="0.86.2")
         assert ended.of_type(SessionStarted) == [started]
 
+    def test_cut_off_in_the_banner(self) -> None:
+        banner = BANNER.rstrip("\n").encode()
+        ended = replay(banner, Aider(), code=None, signal=9)
+        assert texts(ended) == []
+        assert ended.turns == 0
+
+    def test_an_error_ends_the_banner(self) -> None:
+        ended = replay((BANNER.rstrip("\n") + "\n" + ERROR).encode(), Aider(), code=0)
+        assert texts(ended) == []
+        assert ended.outcome.status == "error"
+        assert "AuthenticationError" in ended.outcome.message
+
     def test_each_count_ends_an_answer(self) -> None:
         ended = run("One.\n\nStill one.\n", TOKENS, "Two.\n", TOKENS)
         assert texts(ended) == ["One.\n\nStill one.", "Two."]

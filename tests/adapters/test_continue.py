@@ -37,6 +37,10 @@ def test_recorded_figures(case: str, status: str, exit_code: int, turns: int) ->
     ("output", "said"),
     [
         (json.dumps({"response": "a\nb", "status": "success", "note": NOTE}), "a\nb"),
+        (
+            json.dumps({"response": "a", "status": "success", "note": NOTE, "new": 1}),
+            "a",
+        ),
         ("a\n\nb\n", "a\n\nb"),
         ('{"answer": 42}', '{"answer": 42}'),  # the model's own JSON
         ('{\n  "answer": 42\n}\n', '{\n  "answer": 42\n}'),

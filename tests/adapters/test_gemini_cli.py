@@ -88,6 +88,10 @@ class TestMessages:
             "turn-2",
         ]
 
+    def test_what_is_not_known_cuts_no_message(self) -> None:
+        ended = run(delta("Hel"), {"type": "new"}, delta("lo"), OK)
+        assert texts(ended) == ["Hello"]
+
     def test_end_of_the_stream_gives_the_last_one(self) -> None:
         ended = run(delta("cut "), delta("off"))
         assert texts(ended) == ["cut off"]

@@ -145,6 +145,15 @@ class TestAnswers:
         ended = run(part(use("a")), result_of("a"), part(text("done")), OK)
         assert ended.turns == 2
 
+    def test_a_message_has_the_tokens_of_its_answer(self) -> None:
+        """They come with the answer's last part."""
+        ended = run(
+            part(text("I run")), part(use("a"), used=(10, 1)), result_of("a"), OK
+        )
+        (message,) = [e for e in ended.entries if e["type"] == "message"]
+        assert message["tokens"] == {"in": 10, "out": 1}
+        assert (ended.tokens.total_in, ended.turns) == (10, 1)
+
     def test_cached_tokens_are_part_of_the_input(self) -> None:
         figures = {"input_tokens": 100, "output_tokens": 5}
         figures["cache_read_input_tokens"] = 90
@@ -244,6 +253,13 @@ class TestRetries:
     def test_discarded_text_is_not_written(self) -> None:
         cut = part(text("I was say"))
         ended = run(cut, RETRY, RETRY, cut, RETRY, part(text("I say"), used=(1, 1)), OK)
+        assert (shown(ended), ended.turns) == (["I say"], 1)
+
+    def test_other_lines_before_the_retry(self) -> None:
+        cut, told = part(text("I was say")), system("model_fallback")
+        ended = run(
+            cut, told, {"type": "new"}, RETRY, part(text("I say"), used=(1, 1)), OK
+        )
         assert (shown(ended), ended.turns) == (["I say"], 1)
 
     def test_text_that_stays(self) -> None:
