@@ -26,6 +26,8 @@ class Acp(Adapter):
         "Copilot 1.0.102",
         "Kimi Code 2.1",
         "Mistral Vibe 3.0",
+        "Gemini CLI 0.61",
+        "Qwen Code 0.24",
     )
     gives = (
         "text, thinking, tools live, model where the agent tells it; tokens of the "

@@ -16,10 +16,11 @@ from agent_wrap.events import (
     Send,
     SessionStarted,
     Unknown,
+    Usage,
 )
 from agent_wrap.shapes import get_dict, get_dicts, get_text
 from agent_wrap_adapters.acp_updates import Updates
-from agent_wrap_adapters.acp_usage import LAST_ANSWER_ONLY, of_prompt
+from agent_wrap_adapters.acp_usage import LAST_ANSWER_ONLY, add, of_prompt
 from agent_wrap_adapters.two_way import NOT_OFFERED, nothing_to_ask, resolved, send
 
 INITIALIZE, NEW_SESSION, PROMPT = range(3)
@@ -40,6 +41,7 @@ class Client:
         self._agent: dict[str, Any] = {}
         self._options: dict[str, list[dict[str, Any]]] = {}
         self._ids: dict[str, Any] = {}
+        self._used = Usage(scope="total")
 
     def start(self, brief: Brief) -> Iterator[Event]:
         """Begin: what we offer is nothing but to be talked to."""
@@ -103,19 +105,20 @@ class Client:
             yield _send({"method": "session/cancel", "params": params})
 
     def _answered(self, request: Any, result: dict[str, Any]) -> Iterator[Event]:
-        if request == INITIALIZE:
+        """Read an answer: by what it says, as another client counts otherwise."""
+        if "stopReason" in result or request == PROMPT:
+            yield from self._prompted(result)
+        elif "protocolVersion" in result or request == INITIALIZE:
             self._agent = get_dict(result, "agentInfo")
             yield self._started("")
             params: dict[str, Any] = {"cwd": self._cwd, "mcpServers": []}
             yield _request(NEW_SESSION, "session/new", params)
-        elif request == NEW_SESSION:
+        elif "sessionId" in result or request == NEW_SESSION:
             self._session = get_text(result, "sessionId")
             yield self._started(_model(result))
             prompt = [{"type": "text", "text": self._prompt}]
             params = {"sessionId": self._session, "prompt": prompt}
             yield _request(PROMPT, "session/prompt", params)
-        elif request == PROMPT:
-            yield from self._prompted(result)
 
     def _started(self, model: str) -> SessionStarted:
         name, version = (get_text(self._agent, key) for key in ("name", "version"))
@@ -126,15 +129,12 @@ class Client:
     def _prompted(self, result: dict[str, Any]) -> Iterator[Event]:
         reason = get_text(result, "stopReason")
         usage = of_prompt(result)
-        if usage is not None:
-            last_only = get_text(self._agent, "name") in LAST_ANSWER_ONLY
-            if last_only:
-                yield Notice("tokens: this agent reports those of its last answer only")
-            yield replace(
-                usage,
-                message_id=self._updates.answer_id,
-                scope="message" if last_only else "total",
-            )
+        if usage is not None and get_text(self._agent, "name") in LAST_ANSWER_ONLY:
+            yield Notice("tokens: this agent reports those of its last answer only")
+            yield replace(usage, message_id=self._updates.answer_id)
+        elif usage is not None:
+            self._used = add(self._used, usage)
+            yield replace(self._used, message_id=self._updates.answer_id)
         if reason != "end_turn":
             yield from self._finish(False, f"stopped: {reason or 'unknown'}", reason)
         elif self._updates.error and usage is None:
@@ -143,8 +143,7 @@ class Client:
             yield from self._finish(True, "", reason)
 
     def _finish(self, ok: bool, message: str, reason: str) -> Iterator[Event]:
-        yield from self._updates.flush()
-        yield from self._updates.tools.abandon()
+        yield from self._updates.end()
         yield RunFinished(ok, message, reason)
 
     def _permission(self, request: Any, params: dict[str, Any]) -> Iterator[Event]:

@@ -80,6 +80,12 @@ class Updates:
             yield kind(text, self._message_id)
         self._kind = ""
 
+    def end(self) -> Iterator[Event]:
+        """End the prompt: what was said is whole, what did not run never will."""
+        yield from self.flush()
+        yield from self.tools.abandon()
+        self._in_turn = False
+
     def begin_turn(self) -> Iterator[Event]:
         """Begin an answer of the model, unless one has begun."""
         if not self._in_turn:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from agent_wrap.events import Usage
@@ -19,6 +20,13 @@ def of_prompt(result: dict[str, Any]) -> Usage | None:
     counts = get_dict(quota, "token_count")
     read, wrote = (get_count(counts, f"{kind}_tokens") for kind in ("input", "output"))
     return Usage(input=read, output=wrote) if read or wrote else None
+
+
+def add(before: Usage, prompt: Usage) -> Usage:
+    """Add a prompt's usage to that of the prompts before it."""
+    parts = ("input", "cached", "cache_written", "output", "reasoning")
+    sums = {part: getattr(before, part) + getattr(prompt, part) for part in parts}
+    return replace(before, **sums)
 
 
 def usage(figures: dict[str, Any], message_id: str = "") -> Usage:

@@ -11,6 +11,7 @@ from agent_wrap.events import (
 )
 
 from .acp_talk import (
+    MODEL,
     SESSION,
     Talk,
     done,
@@ -101,6 +102,23 @@ class TestUsage:
         ended = run(hello("gemini-cli"), SESSION, said("hi"), end)
         assert (ended.tokens.total_in, ended.tokens.output) == (2001, 201)
         assert ended.outcome.status == "success"
+
+
+def test_several_prompts_are_one_run() -> None:
+    """As another client had them, with its own ids."""
+    counts = {"inputTokens": 1000, "outputTokens": 100, "totalTokens": 1100}
+    ended = run(
+        rpc(id="a", result={"protocolVersion": 1, "agentInfo": {"name": "n"}}),
+        rpc(id="b", result={"sessionId": "s", "configOptions": [MODEL]}),
+        said("one"),
+        rpc(id="c", result={"stopReason": "end_turn", "usage": counts}),
+        said("two"),
+        rpc(id="d", result={"stopReason": "end_turn", "usage": counts}),
+    )
+    assert (ended.tokens.total_in, ended.tokens.output) == (2000, 200)
+    assert ended.turns == 2
+    assert ended.outcome.status == "success"
+    assert ended.entries[0]["data"]["model"] == "m/1"
 
 
 def test_a_model_of_settings_of_its_own_is_told_by_its_name() -> None:
