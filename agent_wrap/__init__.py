@@ -10,7 +10,7 @@ from agent_wrap.version import __version__
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from agent_wrap import events, shapes
+    from agent_wrap import events, fragments, shapes
     from agent_wrap.adapter import (
         SIDE_FOLDER,
         Adapter,
@@ -50,7 +50,7 @@ _HOMES = {
     "SpawnError": "errors",
     "UsageError": "errors",
 }
-_MODULES = ("events", "shapes")
+_MODULES = ("events", "fragments", "shapes")
 
 __all__ = [
     "SIDE_FOLDER",
@@ -71,6 +71,7 @@ __all__ = [
     "__version__",
     "arun",
     "events",
+    "fragments",
     "open_run",
     "run",
     "shapes",

@@ -20,11 +20,11 @@ _MOST = 40
 _PERHAPS = (
     ("error fail", "Notice, or RunFinished(False, message)"),
     ("result_tool tool_result tool_end tool_output ran observation", "ToolFinished"),
-    ("tool call exec command action", "ToolStarted"),
+    ("tool call exec command action act", "ToolStarted"),
     ("think reason", "TurnStarted, Thinking"),
     ("delta chunk partial", "TextDelta"),
     ("assistant message text say answer", "TurnStarted, Message"),
-    ("usage token cost", "Usage"),
+    ("usage token cost spen", "Usage"),
     ("init session start hello system", "SessionStarted"),
     ("user prompt input", "Prompt"),
     ("result done end finish complete final exit bye", "RunFinished"),
@@ -39,8 +39,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from agent_wrap import Adapter
-from agent_wrap.events import Event, Unknown
+from agent_wrap import Adapter, events
 from agent_wrap.shapes import get_text
 
 
@@ -52,12 +51,12 @@ class {cls}(Adapter):
     promises_final_event = False  # True, once RunFinished is yielded
     gives = ""  # one line for people: what the stream tells, and what not
 
-    def feed(self, event: dict[str, Any]) -> Iterator[Event]:
+    def feed(self, event: dict[str, Any]) -> Iterator[events.Event]:
         """Give the facts that one line states."""
         kind = get_text(event, "{key}")
 {branches}
         else:
-            yield Unknown(kind or "(no {key})")
+            yield events.Unknown(kind or "(no {key})")
 
     @classmethod
     def recognises(cls, event: dict[str, Any]) -> bool:
@@ -72,8 +71,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from agent_wrap import Adapter
-from agent_wrap.events import Event
+from agent_wrap import Adapter, events
 
 
 class {cls}(Adapter):
@@ -85,9 +83,9 @@ class {cls}(Adapter):
     promises_final_event = False  # True, once RunFinished is yielded
     gives = ""  # one line for people: what the stream tells, and what not
 
-    def feed_text(self, line: str) -> Iterator[Event]:
+    def feed_text(self, line: str) -> Iterator[events.Event]:
         """Give the facts that one line states."""
-        # TurnStarted and Message for what is said
+        # events.TurnStarted and events.Message for what is said
         yield from ()
 '''
 
@@ -125,15 +123,24 @@ def adapter_name(cls: str) -> str:
 
 
 def _key(found: list[dict[str, Any]]) -> str:
-    """Find the field that tells the lines apart: most lines have it, few values."""
-    names = {name for item in found for name, v in item.items() if isinstance(v, str)}
+    """Find the field that tells the lines apart: most lines have it, few values.
+
+    A usual name is taken where half of the lines have it; one value in all of them
+    (a session's id), or another in each (a time), tells nothing.
+    """
+    values: dict[str, list[str]] = {}
+    for item in found:
+        for name, value in item.items():
+            if isinstance(value, str):
+                values.setdefault(name, []).append(value)
 
     def quality(name: str) -> tuple[int, int]:
-        having = sum(isinstance(item.get(name), str) for item in found)
-        return having, -_KEYS.index(name)
+        told = values[name]
+        return len(told), -_KEYS.index(name) if name in _KEYS else -len(set(told))
 
-    known = [name for name in _KEYS if name in names]
-    return max(known, key=quality, default="type")
+    usual = [n for n in _KEYS if len(values.get(n, ())) * 2 >= len(found)]
+    telling = [n for n, told in values.items() if 1 < len(set(told)) < len(told)]
+    return max(usual or telling, key=quality, default="type")
 
 
 def _branches(samples: dict[str, dict[str, Any]]) -> Iterator[str]:

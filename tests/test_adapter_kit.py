@@ -161,6 +161,28 @@ def problems_of(folder: Path, adapter: type[Adapter]) -> list[str]:
 
 
 @pytest.mark.parametrize(
+    ("lines", "key"),
+    [
+        ([{"ev": "a", "run": "r"}, {"ev": "b", "run": "r"}, {"ev": "a"}], "ev"),
+        (
+            [{"at": "1", "of": "x"}, {"at": "2", "of": "y"}, {"at": "3", "of": "x"}],
+            "of",
+        ),
+        ([{"x": "a", "type": "t"}, {"x": "a", "type": "u"}, {"x": "b"}], "type"),
+        ([{"n": 1}], "type"),
+    ],
+    ids=["its-own-name", "no-times", "usual-first", "none"],
+)
+def test_the_field_that_tells_lines_apart(
+    lines: list[dict[str, object]], key: str
+) -> None:
+    stream = b"".join(json.dumps(line).encode() + b"\n" for line in lines)
+    assert f'kind = get_text(event, "{key}")' in scaffold.write_adapter(
+        "a", "1", stream
+    )
+
+
+@pytest.mark.parametrize(
     ("name", "options"),
     [("My", ()), ("../x", ()), ("a", ("--version", "../x")), ("a", ("--case", '"'))],
 )

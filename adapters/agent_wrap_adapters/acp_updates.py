@@ -10,16 +10,13 @@ from typing import Any
 
 from agent_wrap.events import (
     Event,
-    Message,
     Notice,
-    TextDelta,
-    Thinking,
-    ThinkingDelta,
     TodoItem,
     TodoUpdated,
     TurnStarted,
     Unknown,
 )
+from agent_wrap.fragments import Fragments
 from agent_wrap.shapes import get_dict, get_dicts, get_text
 from agent_wrap_adapters.acp_tools import Tools
 from agent_wrap_adapters.acp_usage import usage
@@ -45,8 +42,7 @@ class Updates:
         self.tools = Tools()
         self.turns = 0
         self.error = ""
-        self._kind = self._message_id = ""
-        self._pieces: list[str] = []
+        self._fragments = Fragments()
         self._in_turn = False
 
     @property
@@ -74,11 +70,7 @@ class Updates:
 
     def flush(self) -> Iterator[Event]:
         """Give the text that has been collected, as one message."""
-        text, self._pieces = "".join(self._pieces), []
-        if text:
-            kind = Thinking if self._kind == "agent_thought_chunk" else Message
-            yield kind(text, self._message_id)
-        self._kind = ""
+        return self._fragments.whole()
 
     def end(self) -> Iterator[Event]:
         """End the prompt: what was said is whole, what did not run never will."""
@@ -98,19 +90,17 @@ class Updates:
         message_id = get_text(update, "messageId")
         if figures := get_dict(get_dict(update, "_meta"), "usage"):
             yield usage(figures, self.answer_id)
-        if kind != self._kind or message_id != self._message_id:
-            yield from self.flush()
         if not text:
             return
-        if text.startswith(_SPOKEN_NOTICES) and not self._pieces and not message_id:
+        begins = not self._fragments and not message_id
+        if text.startswith(_SPOKEN_NOTICES) and begins:
             self.error = text if text.startswith("Error: ") else self.error
             yield Notice(text)
             return
         yield from self.begin_turn()
-        self._kind, self._message_id = kind, message_id
-        self._pieces.append(text)
         thought = kind == "agent_thought_chunk"
-        yield (ThinkingDelta if thought else TextDelta)(text, message_id)
+        take = self._fragments.think if thought else self._fragments.say
+        yield from take(text, message_id)
 
 
 def _todo(entry: dict[str, Any]) -> TodoItem:

@@ -12,13 +12,13 @@ from agent_wrap.events import (
     Prompt,
     RunFinished,
     SessionStarted,
-    TextDelta,
     TodoUpdated,
     ToolFinished,
     ToolStarted,
     TurnStarted,
     Usage,
 )
+from agent_wrap.fragments import Fragments
 from agent_wrap.shapes import as_args, get_count, get_dict, get_dicts, get_text
 from agent_wrap_adapters.content import flatten
 from agent_wrap_adapters.reading import ByType
@@ -33,7 +33,7 @@ class GeminiStream(ByType):
 
     def __init__(self) -> None:
         super().__init__()
-        self._pieces: list[str] = []
+        self._fragments = Fragments()
         self._turn, self._begun = 1, False
         self._said = ""
         self.types = {
@@ -49,9 +49,7 @@ class GeminiStream(ByType):
         """Give the facts that one line states; all but a fragment end a message."""
         kind, role = get_text(event, "type"), get_text(event, "role")
         if kind == "message" and role == "assistant" and event.get("delta") is True:
-            if text := get_text(event, "content"):
-                self._pieces.append(text)
-                yield TextDelta(text, self._turn_id)
+            yield from self._fragments.say(get_text(event, "content"), self._turn_id)
             return
         if kind in self.types:
             yield from self.close()
@@ -59,11 +57,9 @@ class GeminiStream(ByType):
 
     def close(self) -> Iterator[Event]:
         """Give the message whose fragments came so far."""
-        text = "".join(self._pieces)
-        self._pieces.clear()
-        if text.strip():
+        for message in self._fragments.whole():
             yield from self._begin()
-            yield Message(text, self._turn_id)
+            yield message
 
     @property
     def _turn_id(self) -> str:
@@ -79,9 +75,9 @@ class GeminiStream(ByType):
         text = get_text(event, "content")
         if get_text(event, "role") == "user":
             yield Prompt(text)
-        else:
-            self._pieces.append(text)
-            yield from self.close()
+        elif text.strip():
+            yield from self._begin()
+            yield Message(text, self._turn_id)
 
     def _tool_use(self, event: dict[str, Any]) -> Iterator[Event]:
         yield from self._begin()

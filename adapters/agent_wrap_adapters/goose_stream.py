@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from agent_wrap.events import (
@@ -11,15 +11,14 @@ from agent_wrap.events import (
     Notice,
     RunFinished,
     SessionStarted,
-    TextDelta,
     Thinking,
-    ThinkingDelta,
     ToolFinished,
     ToolStarted,
     TurnStarted,
     Unknown,
     Usage,
 )
+from agent_wrap.fragments import Fragments
 from agent_wrap.shapes import as_args, get_count, get_dict, get_dicts, get_text
 from agent_wrap_adapters.content import flatten
 from agent_wrap_adapters.reading import ByType
@@ -34,8 +33,7 @@ class GooseStream(ByType):
 
     def __init__(self) -> None:
         super().__init__()
-        self._held: tuple[str, str] = ("", "")
-        self._pieces: list[str] = []
+        self._fragments = Fragments()
         self._turns = 0
         self._in_turn = False
         self._error = ""
@@ -58,8 +56,11 @@ class GooseStream(ByType):
         for block in get_dicts(message, "content"):
             kind = get_text(block, "type")
             if kind in ("text", "thinking", "reasoning"):
-                if own:
-                    yield from self._piece(kind == "text", block, message_id)
+                text = get_text(block, "text") or get_text(block, "thinking")
+                if own and kind == "text":
+                    yield from self._settled(self._fragments.say(text, message_id))
+                elif own:
+                    yield from self._settled(self._fragments.think(text, message_id))
                 continue
             yield from self._flush()
             if kind in ("toolRequest", "frontendToolRequest"):
@@ -73,28 +74,19 @@ class GooseStream(ByType):
             elif kind not in _SILENT:
                 yield Unknown(f"message/{kind}")
 
-    def _piece(
-        self, is_text: bool, block: dict[str, Any], message_id: str
-    ) -> Iterator[Event]:
-        text = get_text(block, "text") or get_text(block, "thinking")
-        held = ("text" if is_text else "thinking", message_id)
-        if held != self._held:
-            yield from self._flush()
-        if text:
-            self._held = held
-            self._pieces.append(text)
-            yield TextDelta(text) if is_text else ThinkingDelta(text)
-
     def _flush(self) -> Iterator[Event]:
-        text, kind = "".join(self._pieces), self._held[0]
-        self._pieces.clear()
-        self._held = ("", "")
-        if text.startswith(_FAILED) and kind == "text":
-            self._error = text
-            yield Notice(text)
-        elif text.strip():
-            yield from self._start_turn()
-            yield Message(text) if kind == "text" else Thinking(text)
+        return self._settled(self._fragments.whole())
+
+    def _settled(self, facts: Iterable[Event]) -> Iterator[Event]:
+        """Begin a turn for what is said; the program's own words are none."""
+        for fact in facts:
+            if isinstance(fact, Message) and fact.text.startswith(_FAILED):
+                self._error = fact.text
+                yield Notice(fact.text)
+                continue
+            if isinstance(fact, Message | Thinking):
+                yield from self._start_turn()
+            yield fact
 
     def _start_turn(self) -> Iterator[Event]:
         if not self._in_turn:
