@@ -322,10 +322,11 @@ def check_recording(
 
 
 def figures(replayed: Replay) -> dict[str, Any]:
-    """Give what a recording can be checked by: status, turns, tools, tokens."""
+    """Give what a recording can be checked by: its end, turns, tools, tokens."""
     starts = {e["tool_id"] for e in replayed.entries if e["type"] == "tool"}
     return {
         "status": replayed.outcome.status,
+        "exit": replayed.outcome.exit_code,
         "turns": replayed.turns,
         "tools": len(starts),
         "in": replayed.tokens.total_in,

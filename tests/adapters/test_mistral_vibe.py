@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from agent_wrap.events import Notice, Prompt, TodoItem, TodoUpdated
-from agent_wrap.testing import Replay, load, replay
+from agent_wrap.testing import Replay, replay
 from agent_wrap_adapters.mistral_vibe import MistralVibe
 
-RECORDINGS = Path(__file__).parent.parent / "recordings"
 COMMITTED = {"type": "committed"}
 DISCARDED = {"type": "discarded", "cause": "retry"}
 FIRST = "aaaaaaaa-aaaa-aaaa-aaaa-aaaaaaaaaaaa"
@@ -65,33 +63,6 @@ def texts(replayed: Replay, kind: str = "message") -> list[str]:
 
 def tools(replayed: Replay) -> list[dict[str, Any]]:
     return [e for e in replayed.entries if e["type"] == "tool"]
-
-
-@pytest.mark.parametrize(
-    ("recording", "status", "exit_code", "turns"),
-    [
-        ("mistral-vibe-3.0/text", "success", 0, 1),
-        ("mistral-vibe-3.0/tool_ok", "success", 0, 2),
-        ("mistral-vibe-3.0/parallel", "success", 0, 2),
-        ("mistral-vibe-3.0/tools_only", "success", 0, 3),
-        ("mistral-vibe-3.0/tool_bad", "success", 0, 4),
-        ("mistral-vibe-3.0/step_limit", "error", 3, 3),
-        ("mistral-vibe-3.0/err401", "error", 1, 0),
-        ("mistral-vibe-3.0/sigterm_tool", "error", 3, 1),
-        ("mistral-vibe-2.26/tool_ok", "success", 0, 2),
-        ("mistral-vibe-2.0/tool_bad", "success", 0, 4),
-        ("mistral-vibe-2.0/reasoning", "success", 0, 2),
-        ("mistral-vibe-2.0/err401", "error", 1, 0),
-    ],
-)
-def test_recorded_figures(
-    recording: str, status: str, exit_code: int, turns: int
-) -> None:
-    saved = load(RECORDINGS / recording)
-    replayed = replay(saved.stream, MistralVibe(), code=saved.code, signal=saved.signal)
-    assert replayed.outcome.status == status
-    assert replayed.outcome.exit_code == exit_code
-    assert replayed.turns == turns
 
 
 class TestWords:

@@ -1,4 +1,8 @@
-"""Every recording gives its golden dialog, whole and in chunks of any size."""
+"""Every recording gives its golden dialog, whole and in chunks of any size.
+
+What `meta.json` expects was worked out by hand: how the agent ended, and the tokens
+that the scripted model counted.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +16,7 @@ from agent_wrap.testing import (
     CHUNKS,
     Recording,
     check_golden,
+    figures,
     find_orphans,
     find_recordings,
     replay,
@@ -42,6 +47,26 @@ def test_golden(recording: Recording, update_golden: bool) -> None:
     assert not whole.unknown_types
     assert not whole.counts["unparsable"]
     assert not validate.check(whole.lines)
+
+
+@pytest.mark.parametrize(
+    "recording", [r for r in RECORDINGS if "expect" in r.meta], ids=lambda r: r.name
+)
+def test_figures(recording: Recording) -> None:
+    agent = agent_of(recording)
+    is_ = figures(replay_recording(recording, KNOWN[agent].load(), agent=agent))
+    expected = recording.meta["expect"]
+    assert {name: is_[name] for name in expected} == expected
+
+
+def test_every_agent_has_figures_of_a_good_and_a_bad_end() -> None:
+    ends = {
+        (agent_of(recording), recording.meta["expect"]["status"])
+        for recording in RECORDINGS
+        if "expect" in recording.meta
+    }
+    agents = {agent_of(recording) for recording in RECORDINGS}
+    assert ends >= {(a, end) for a in agents for end in ("success", "error")}
 
 
 @pytest.mark.parametrize("chunk", CHUNKS)
