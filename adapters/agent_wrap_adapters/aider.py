@@ -22,16 +22,16 @@ from agent_wrap_adapters.command_line import CommandLine
 
 _OPTIONS = Options(
     one="--model --weak-model --editor-model --openai-api-key --anthropic-api-key "
-    "--openai-api-base --openai-api-type --openai-api-version --openai-api- "
-    "deployment-id --openai-organization-id --set-env --api-key --list-models "
-    "--models --alias --model-settings-file --model-metadata-file --reasoning- "
-    "effort --thinking-tokens --timeout --edit-format --chat-mode --editor-edit- "
-    "format --cache-keepalive-pings --max-chat-history-tokens --map-tokens --map- "
-    "refresh --map-multiplier-no-files --input-history-file --chat-history-file "
-    "--llm-history-file --aiderignore --commit-prompt --lint-cmd --test-cmd "
-    "--analytics-log --apply --file --read --load --chat-language --commit-language "
-    "--encoding --line-endings -c --config --env-file --editor --code-theme -m "
-    "--message --msg -f --message-file"
+    "--openai-api-base --openai-api-type --openai-api-version "
+    "--openai-api-deployment-id --openai-organization-id --set-env --api-key "
+    "--list-models --models --alias --model-settings-file --model-metadata-file "
+    "--reasoning-effort --thinking-tokens --timeout --edit-format --chat-mode "
+    "--editor-edit-format --cache-keepalive-pings --max-chat-history-tokens "
+    "--map-tokens --map-refresh --map-multiplier-no-files --input-history-file "
+    "--chat-history-file --llm-history-file --aiderignore --commit-prompt "
+    "--lint-cmd --test-cmd --analytics-log --apply --file --read --load "
+    "--chat-language --commit-language --encoding --line-endings -c --config "
+    "--env-file --editor --code-theme -m --message --msg -f --message-file"
 )
 _MESSAGE, _FILE = ("-m", "--message", "--msg"), ("-f", "--message-file")
 _OTHER_JOBS = ("-h", "--help", "--version", "--list-models", "--models", "--gui")

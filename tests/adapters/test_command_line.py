@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from agent_wrap import registry
@@ -43,3 +45,14 @@ def test_an_option_of_the_same_letter_is_no_model() -> None:
     assert aider.model_from(["aider", "-m", "--model"]) == ""
     kimi = registry.find("kimi-code").load()
     assert kimi.model_from(["kimi", "-m", "k3", "-p", "do it"]) == "k3"
+
+
+@pytest.mark.parametrize("name", sorted(registry.known()))
+def test_options_are_written_as_one_writes_them(name: str) -> None:
+    options = getattr(registry.find(name).load(), "options", None)
+    if options is None:
+        return
+    names = options.one | options.maybe | options.several
+    assert [n for n in names if not re.fullmatch(r"-\w{1,2}|--\w+(-\w+)*", n)] == []
+    assert not options.one & options.maybe
+    assert not (options.one | options.maybe) & options.several
