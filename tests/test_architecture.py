@@ -7,6 +7,7 @@ import functools
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from statistics import median
 
 import pytest
 
@@ -195,6 +196,12 @@ def test_adapters_import_public_names_only(path: Path) -> None:
         "Surroundings",
     }
     assert core_imports(path) <= public
+
+
+def test_adapters_are_short() -> None:
+    lengths = [len(path.read_text().splitlines()) for path in files(ADAPTERS)]
+    assert median(lengths) < 100
+    assert max(lengths) <= 200
 
 
 @pytest.mark.parametrize("path", files(CORE), ids=lambda p: str(p.relative_to(CORE)))

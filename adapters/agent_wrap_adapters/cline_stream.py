@@ -14,15 +14,13 @@ from agent_wrap.events import (
     TextDelta,
     Thinking,
     ThinkingDelta,
-    ToolFinished,
     ToolProgress,
     ToolStarted,
     TurnStarted,
     Unknown,
-    Usage,
 )
-from agent_wrap.shapes import as_args, get_count, get_dict, get_number, get_text
-from agent_wrap_adapters.content import flatten
+from agent_wrap.shapes import as_args, get_count, get_dict, get_text
+from agent_wrap_adapters.cline_parts import finished, tool_finished, usage
 from agent_wrap_adapters.reading import Reader
 
 _SILENT = ("iteration_end", "done")
@@ -50,7 +48,7 @@ class ClineStream(Reader):
         elif kind == "run_result":
             yield from self.close()
             yield SessionStarted(model=get_text(get_dict(event, "model"), "id"))
-            yield _finished(event, with_totals=not self._delegated)
+            yield finished(event, with_totals=not self._delegated)
         elif kind == "run_aborted":  # after a run_result that says so, or in its place
             yield RunFinished(False, f"aborted: {get_text(event, 'reason')}", "aborted")
         elif kind == "error":
@@ -88,7 +86,7 @@ class ClineStream(Reader):
         if kind.startswith("content_") and content == "tool":
             yield from self._tool(kind, event)
         elif kind == "usage":
-            yield _usage(event, message_id=self._turns.get(self._agent, ""))
+            yield usage(event, message_id=self._turns.get(self._agent, ""))
         elif kind == "iteration_start":
             turn = f"{self._agent} iteration-{get_count(event, 'iteration')}"
             self._turns[self._agent] = turn.strip()
@@ -149,51 +147,4 @@ class ClineStream(Reader):
         elif kind == "content_end":
             # The hook at a sub-agent's end is missing where it failed.
             self._parents = {a: t for a, t in self._parents.items() if t != tool_id}
-            yield _tool_finished(event, tool_id)
-
-
-def _tool_finished(event: dict[str, Any], tool_id: str) -> ToolFinished:
-    output, error = event.get("output"), get_text(event, "error")
-    results = list(map(_result, output if isinstance(output, list) else [output]))
-    text = "\n".join(text for text, _ in results if text) or error
-    return ToolFinished(tool_id, text, not error and all(ok for _, ok in results))
-
-
-def _result(part: Any) -> tuple[str, bool]:
-    """Read one part of a tool's output; an error may be told in its text already."""
-    if not isinstance(part, dict):
-        return flatten(part), True
-    text, error = flatten(part.get("result")), flatten(part.get("error"))
-    text = text or get_text(part, "text")  # of a sub-agent
-    if error and error not in text:
-        text = f"{text}\n{error}".strip("\n")
-    return text, part.get("success") is not False and not error
-
-
-def _usage(figures: dict[str, Any], **more: Any) -> Usage:
-    """Read usage: `inputTokens` includes the cache. A cost of 0 is one not known."""
-    cached = get_count(figures, "cacheReadTokens")
-    written = get_count(figures, "cacheWriteTokens")
-    cost = get_number(figures, "cost") or get_number(figures, "totalCost")
-    return Usage(
-        input=max(get_count(figures, "inputTokens") - cached - written, 0),
-        cached=cached,
-        cache_written=written,
-        output=get_count(figures, "outputTokens"),
-        cost=cost or None,
-        **more,
-    )
-
-
-def _finished(event: dict[str, Any], *, with_totals: bool) -> RunFinished:
-    """Read the result. Its text is the error's; its totals leave out sub-agents."""
-    reason = get_text(event, "finishReason")
-    said = {"completed": "", "error": get_text(event, "text")}.get(reason, reason)
-    figures = get_dict(event, "aggregateUsage") or get_dict(event, "usage")
-    return RunFinished(
-        reason == "completed",
-        said,
-        reason,
-        totals=_usage(figures, scope="total") if figures and with_totals else None,
-        turns=get_count(event, "iterations"),
-    )
+            yield tool_finished(event, tool_id)
