@@ -173,6 +173,11 @@ MEANINGS: dict[str, tuple[str, list[bytes], tuple[Any, ...]]] = {
         recorded("kimi-code-2.1/tool_ok/wire.jsonl"),
         (1499, 601, 0, 41, 0, None),
     ),
+    "kimi over ACP": (
+        "acp",
+        recorded("kimi-code-2.1/tool_ok/wire.jsonl"),
+        (1499, 601, 0, 41, 0, None),
+    ),
     "openhands, recorded": (
         "openhands",
         recorded("openhands-1.16/tool_ok/base_state.json"),
@@ -280,7 +285,7 @@ TELLERS = [
 def test_who_has_side_files() -> None:
     assert set(TELLERS) == {
         *("copilot-cli", "kimi-code", "openhands", "mini-swe-agent"),
-        *("continue", "droid", "mistral-vibe"),
+        *("continue", "droid", "mistral-vibe", "acp"),
     }
 
 
@@ -322,6 +327,11 @@ PLACES: dict[str, tuple[list[str], list[str]]] = {
         places("kimi-code", "kimi -p Hi", "../../*"),
         ["/h/.kimi-code/sessions/*/* agents/*/wire.jsonl"],
     ),
+    "kimi over ACP": (
+        places("acp", "kimi acp", "session_1"),
+        ["/h/.kimi-code/sessions/*/session_1 agents/*/wire.jsonl"],
+    ),
+    "ACP, before there is a session": (places("acp", "kimi acp"), []),
     "openhands": (
         places("openhands", "openhands -t Hi", "ab12", OH_PERSISTENCE_DIR="/p[1]"),
         ["/p[[]1]/conversations/ab12 base_state.json"],

@@ -6,11 +6,11 @@ The id spaces of the two sides are apart: an agent counts its own requests from 
 
 from __future__ import annotations
 
-from agent_wrap import Adapter
+from agent_wrap import Adapter, SideFile, Surroundings
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from typing import Any
 
     from agent_wrap.events import Event
@@ -31,7 +31,8 @@ class Acp(Adapter):
     )
     gives = (
         "text, thinking, tools live, model where the agent tells it; tokens of the "
-        "prompt where the agent reports them; turns are answers between tools"
+        "prompt where the agent reports them, Kimi Code's from a side file; turns are "
+        "answers between tools"
     )
 
     def __init__(self) -> None:
@@ -67,3 +68,17 @@ class Acp(Adapter):
         return event.get("jsonrpc") == "2.0" and (
             hello or event.get("method") == "session/update"
         )
+
+    @classmethod
+    def side_files(cls, ran: Surroundings) -> Sequence[SideFile]:
+        """Name the files of Kimi Code, which reports no tokens."""
+        from agent_wrap_adapters.kimi_side import places
+
+        return places(ran) if ran.session_id else []
+
+    @classmethod
+    def read_side(cls, contents: Sequence[bytes], ran: Surroundings) -> Iterator[Event]:
+        """Give the tokens of each step."""
+        from agent_wrap_adapters.kimi_side import read
+
+        return read(contents)

@@ -19,14 +19,13 @@ from agent_wrap.shapes import get_text
 from agent_wrap_adapters.argv import Options
 from agent_wrap_adapters.chat_messages import read_answer, read_result, text_of
 from agent_wrap_adapters.command_line import CommandLine
-from agent_wrap_adapters.side_usage import lines, usage
+from agent_wrap_adapters.kimi_side import places, read
 
 _OPTIONS = Options(
     one="-m --model -p --prompt --output-format --skills-dir --agent --agent-file "
     "--add-dir",
     maybe="-S --session -r --resume",
 )
-_USAGE = "inputOther inputCacheRead inputCacheCreation output -"
 _HOOK = re.compile(r"([A-Z][A-Za-z]+) hook( blocked)?\n\n(.*)", re.DOTALL)
 
 # The agent's own words for a failed tool; the stream has no flag.
@@ -121,19 +120,13 @@ class KimiCode(CommandLine):
 
     @classmethod
     def side_files(cls, ran: Surroundings) -> Sequence[SideFile]:
-        """Name the session's wires: the main agent's and those of its sub-agents."""
-        sessions = ran.place("KIMI_CODE_HOME", ".kimi-code") + "/sessions"
-        return [SideFile(f"{sessions}/*/{ran.session}", "agents/*/wire.jsonl")]
+        """Name the session's wires."""
+        return places(ran)
 
     @classmethod
     def read_side(cls, contents: Sequence[bytes], ran: Surroundings) -> Iterator[Event]:
         """Give the tokens of each step of each agent."""
-        for agent, data in enumerate(contents):
-            for number, record in enumerate(lines(data)):
-                figures = record.get("usage")
-                if record.get("type") == "usage.record" and isinstance(figures, dict):
-                    yield SessionStarted(model=get_text(record, "model"))
-                    yield usage(figures, _USAGE, message_id=f"side-{agent}-{number}")
+        return read(contents)
 
 
 def _hook(told: re.Match[str]) -> HookUpdated:
