@@ -1,8 +1,8 @@
 """What Qwen Code prints with `-o stream-json`.
 
 One answer of the model comes as several `assistant` lines, each with an id of its own;
-only the last of them has the answer's usage. Lines without usage wait for the next
-line: it may say that the attempt was thrown away.
+only the last of them has the answer's usage. Lines without usage, and answers without
+a tool, wait for the next line: it may say that the attempt was thrown away.
 """
 
 from __future__ import annotations
@@ -18,7 +18,9 @@ from agent_wrap.events import (
     Retracted,
     RunFinished,
     ToolFinished,
+    ToolStarted,
     TurnStarted,
+    Usage,
 )
 from agent_wrap.shapes import get_count, get_dict, get_text
 from agent_wrap_adapters.qwen_parts import (
@@ -45,6 +47,7 @@ class QwenStream(StreamJson):
         super().__init__()
         self._answer = 1
         self._held: list[Event] = []
+        self._attempt = ""
         self._texts: set[str] = set()
         self._thrown_away: set[str] = set()
         self._pieces = Pieces()
@@ -64,6 +67,8 @@ class QwenStream(StreamJson):
             if self._held:  # the answer's last part has its usage: a message goes by it
                 yield from self._usage_ahead(event)
             yield from self.pause()
+            if self._attempt != self._id:  # an answer that was whole, and stays
+                self._texts, self._attempt = set(), ""
         yield from super().feed(event)
 
     def _usage_ahead(self, event: dict[str, Any]) -> Iterator[Event]:
@@ -109,12 +114,16 @@ class QwenStream(StreamJson):
             self._next_answer()
             yield from (fact for fact in facts if not isinstance(fact, TurnStarted))
             yield Notice(self._error)
-        elif used:
-            self._thrown_away = set()
+        elif not used:
+            self._held, self._attempt = facts, self._id
+        else:
+            self._thrown_away, self._attempt = set(), ""
+            final = not any(isinstance(fact, ToolStarted) for fact in facts)
+            if final:  # it may still be too short for the agent
+                self._held, self._attempt = facts, self._id
+                facts = [fact for fact in facts if isinstance(fact, Usage)]
             self._next_answer()
             yield from facts
-        else:
-            self._held = facts
 
     def usage(self, message: dict[str, Any], message_id: str) -> Iterator[Event]:
         """Read the usage of a whole answer."""
@@ -123,8 +132,10 @@ class QwenStream(StreamJson):
 
     def user(self, event: dict[str, Any]) -> Iterator[Event]:
         """Read tool results; an answer without usage ends here."""
-        if self._turn == self._id and not get_text(event, "parent_tool_use_id"):
-            self._next_answer()
+        if not get_text(event, "parent_tool_use_id"):
+            self._attempt = ""
+            if self._turn == self._id:
+                self._next_answer()
         for fact in super().user(event):
             if isinstance(fact, ToolFinished) and failed_exit(fact.output):
                 fact = replace(fact, ok=False)
@@ -143,11 +154,12 @@ class QwenStream(StreamJson):
 
     def _throw_away(self, data: dict[str, Any]) -> Iterator[Event]:
         """Forget the attempt; what is written of it cannot be taken back."""
-        written = self._turn == self._id and not self._held
+        begun = self._turn == self._attempt
+        written = begun and not any(isinstance(f, TurnStarted) for f in self._held)
         if written or get_count(data, "discardedToolCalls"):
             yield Retracted((self._turn,))
             self._thrown_away = self._texts
-        self._held = []
+        self._held, self._attempt = [], ""
         self._pieces.clear()
         self._next_answer()
 

@@ -215,6 +215,21 @@ class TestRetries:
         )
         assert (shown(ended), ended.turns) == (["I say"], 1)
 
+    def test_a_whole_answer_may_be_thrown_away(self) -> None:
+        """It was too short: its tokens were spent, but it is no turn."""
+        short = part(text("trunc"), used=(1000, 100))
+        keep = system("retry", preserveText=True)
+        whole = part(text("trunctrunc"), used=(1003, 103))
+        ended = run(short, RETRY, keep, whole, OK)
+        assert (shown(ended), ended.turns) == (["trunctrunc"], 1)
+        assert ended.tokens.total_in == 2003
+
+    def test_a_whole_answer_that_was_written_in_a_pause(self) -> None:
+        adapter = QwenCode()
+        list(adapter.feed(part(text("trunc"), used=(1, 1))))
+        assert [type(e).__name__ for e in adapter.pause()][-1] == "Message"
+        assert Retracted(("answer-1",)) in list(adapter.feed(RETRY))
+
     def test_text_that_stays(self) -> None:
         keep = system("retry", preserveText=True)
         ended = run(part(text("one")), keep, part(text("two"), used=(1, 1)), OK)
@@ -223,6 +238,13 @@ class TestRetries:
     def test_retry_without_an_attempt_takes_nothing_back(self) -> None:
         ended = run(part(use("a"), used=(1, 1)), result_of("a"), RETRY, OK)
         assert (ended.turns, ended.of_type(Retracted)) == (1, [])
+
+    @pytest.mark.parametrize("used", [(0, 0), (1, 1)])
+    def test_what_had_results_is_not_taken_back(self, used: tuple[int, int]) -> None:
+        lines = [part(text("one")), part(use("a"), used=used), result_of("a")]
+        ended = run(*lines, RETRY, part(text("two"), used=(1, 1)), OK)
+        assert ended.of_type(Retracted) == []
+        assert ended.turns == 2
 
     def test_discarded_tool_calls(self) -> None:
         retry = system("retry", preserveText=False, discardedToolCalls=1)
@@ -240,7 +262,8 @@ class TestRetries:
         list(adapter.feed(part(text("cut"))))
         list(adapter.pause())
         assert Retracted(("answer-1",)) in list(adapter.feed(RETRY))
-        whole = list(adapter.feed(part(text("cut"), text("on"), used=(1, 1))))
+        last = part(text("cut"), text("on"), used=(1, 1))
+        whole = [*adapter.feed(last), *adapter.pause()]
         said = [fact.text for fact in whole if isinstance(fact, Message)]
         assert said == ["on"]
 
