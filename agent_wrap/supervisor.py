@@ -18,23 +18,20 @@ from typing import TYPE_CHECKING, Any
 import anyio
 from anyio.abc import TaskGroup
 
-from agent_wrap import assembly, drift, first_lines, process, side_files
-from agent_wrap.adapter import Surroundings
+from agent_wrap import assembly, first_lines, process
+from agent_wrap.closing import Closing
 from agent_wrap.daemon import project
 from agent_wrap.echo import Echo
-from agent_wrap.encode import encode
 from agent_wrap.errors import SpawnError
 from agent_wrap.events import RunFinished
 from agent_wrap.ladder import Ladder
 from agent_wrap.outcome import Cause, Ending, Outcome, decide
-from agent_wrap.plan import clean_prompt_file
 from agent_wrap.resources import Sampler
 from agent_wrap.running import Run
 from agent_wrap.stderr import say
 from agent_wrap.streams import Streams
-from agent_wrap.summary import Measured, build
+from agent_wrap.summary import Measured
 from agent_wrap.talk import Talk
-from agent_wrap.writer import SUMMARY
 
 if TYPE_CHECKING:
     from agent_wrap.serve.live import Live
@@ -46,11 +43,6 @@ SAMPLE_EVERY = 1.0
 SAME = 0.1
 EVENTS_PATIENCE = 60.0
 """Our own Python caller reads events all the time: only a blocked one is this late."""
-
-
-ORDERLY = (Cause.EXITED, Cause.RESULT_GRACE)
-SIDE_PATIENCE = 1.0
-"""What side files may cost; after a limit or a stop signal somebody waits for us."""
 
 
 class Supervisor:
@@ -75,7 +67,8 @@ class Supervisor:
         self.recorder = self.parts.recorder
         self.sampler = Sampler()
         self.memory = run.memory
-        self.notes = [process.GUARANTEES] if process.GUARANTEES else []
+        notes = [process.GUARANTEES] if process.GUARANTEES else []
+        self.closing = Closing(self.parts, run.archive, notes)
         self._control = control
         self._agent = agent
         self._failure = failure
@@ -319,15 +312,15 @@ class Supervisor:
             self._fail(error)
         outcome = decide(self._facts())
         message = "; ".join(filter(None, (outcome.message, recorder.losses)))
-        self._check_that_limits_could_be_kept()
-        self._read_side_files()
-        self._look_for_drift()
+        if self._agent is not None:
+            self.closing.look_back(self._ending.cause if self._ending else None)
+        self.closing.look_for_drift()
         duration_ms = int((time.monotonic() - self.started) * 1000)
         recorder.complete(outcome, duration_ms, message)
         recorder.keeper.close()
         if self.settings.fsync != "never":
             self.archive.dialog.sync()
-        self._write_summary(outcome, message, duration_ms)
+        self.closing.write_summary(self._measured(outcome, message, duration_ms))
         self.ledger.complete()
         if self._live is not None:
             final = self.recorder.story.final
@@ -336,63 +329,6 @@ class Supervisor:
             say(message)
         self._outcome = outcome
         return outcome
-
-    def _check_that_limits_could_be_kept(self) -> None:
-        """A limit on what the agent never reported is no limit: say so."""
-        settings, used = self.settings, self.recorder.dialog.account.tokens
-        if self._agent is None:
-            return
-        notes = []
-        if settings.max_tokens is not None and not used:
-            notes.append("--max-tokens had no effect: the agent reported no usage")
-        if settings.max_cost is not None:
-            notes.append(self.parts.cost_note())
-        for note in filter(None, notes):
-            self.notes.append(note)
-            say(note)
-
-    def _read_side_files(self) -> None:
-        """Take the figures that stdout lacked from what the agent left beside it."""
-        adapter, plan, recorder = self.recorder.reader.adapter, self.plan, self.recorder
-        account = recorder.dialog.account
-        if self._agent is None or adapter is None:
-            return
-        if not account.tokens:
-            ran = Surroundings(
-                plan.command,
-                plan.cwd,
-                plan.environment,
-                recorder.story.session.session_id,
-                plan.side_folder,
-            )
-            ended = self._ending is not None and self._ending.cause in ORDERLY
-            told = side_files.read(
-                type(adapter),
-                ran,
-                since=plan.created,
-                patience=SIDE_PATIENCE if ended else SIDE_PATIENCE / 4,
-                identity=plan.identity,
-            )
-            recorder.learn(told.facts)
-            self.notes += told.notes
-        side_files.remove_folder(plan.side_folder)
-
-    def _look_for_drift(self) -> None:
-        """Say that this is not what the adapter was checked with."""
-        reader, version = (
-            self.recorder.reader,
-            self.recorder.story.session.agent_version,
-        )
-        if reader.adapter is not None:
-            note = drift.warning(
-                type(reader.adapter),
-                self.plan.adapter_name,
-                version,
-                reader.unknown_types,
-            )
-            if note:
-                self.notes.append(note)
-                say(note)
 
     def _facts(self) -> Ending:
         """Join what ended the run with how the agent's process ended."""
@@ -423,10 +359,10 @@ class Supervisor:
         code = os.waitstatus_to_exitcode(self._status)
         return (code, None) if code >= 0 else (None, -code)
 
-    def _write_summary(self, outcome: Outcome, message: str, duration_ms: int) -> None:
+    def _measured(self, outcome: Outcome, message: str, duration_ms: int) -> Measured:
         code, number = self._exit()
         self.sampler.end(duration_ms / 1000)
-        measured = Measured(
+        return Measured(
             outcome=outcome,
             message=message,
             agent_code=code,
@@ -435,14 +371,8 @@ class Supervisor:
             duration_ms=duration_ms,
             resources=self.sampler.as_dict(),
             killed=self._ladder.killed if self._ladder else [],
-            notes=self.notes,
+            notes=self.closing.notes,
         )
-        clean_prompt_file(self.plan, self.archive, self.recorder.redactor)
-        summary = build(self.plan, measured, self.recorder)
-        data = self.recorder.redactor.replace_line(encode(summary))
-        error = self.archive.write_file(SUMMARY, data)
-        if error is not None:
-            say(f"{SUMMARY} could not be written: {error.strerror}")
 
 
 def _lost_echo() -> None:

@@ -36,6 +36,7 @@ LAYERS = [
     },
     {"running", "summary", "side_files"},
     {"assembly", "rescue"},
+    {"closing"},
     {"supervisor"},
     {"launch"},
 ]
