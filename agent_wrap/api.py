@@ -268,6 +268,9 @@ class _Call:
         self.outputs: dict[str, Any] = {
             "stdout": subprocess.DEVNULL if quiet else None,
             "stderr": subprocess.PIPE if quiet else None,
+            # Whoever kills the caller's process group, as Ray does with that of a lost
+            # worker, must not kill guardian and supervisor in one instant.
+            "start_new_session": True,
         }
 
     def result(self, code: int, said: bytes) -> RunResult:

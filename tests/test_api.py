@@ -415,17 +415,21 @@ async def test_files_are_closed_afterwards(place: Place) -> None:
     assert len(set(os.listdir("/proc/self/fd"))) <= len(fds)
 
 
-def test_a_run_outlives_no_caller(place: Place, tmp_path: Path) -> None:
-    """A caller that is killed ends its run, which completes its dialog."""
+@pytest.mark.parametrize("kill", [os.kill, os.killpg])
+def test_a_run_outlives_no_caller(
+    kill: Callable[[int, int], None], place: Place, tmp_path: Path
+) -> None:
+    """A caller that is killed, alone or with its group, ends its run in good order."""
     script = tmp_path / "caller.py"
     script.write_text(
         "import agent_wrap\n"
         f"agent_wrap.run({scripted(*HANG)!r},"
         f" archive={str(place.archive)!r}, adapter='claude-code')\n"
     )
-    with subprocess.Popen([sys.executable, str(script)], env=place.env) as caller:
+    words = [sys.executable, str(script)]
+    with subprocess.Popen(words, env=place.env, start_new_session=True) as caller:
         wait_for(place.output, "output")
-        caller.kill()
+        kill(caller.pid, signal.SIGKILL)
     wait_for(lambda: not place.alive(), "the end of all")
     assert place.types()[-1] == "complete"
     summary = json.loads((place.archive / "summary.json").read_bytes())
