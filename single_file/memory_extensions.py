@@ -46,14 +46,30 @@ def _load(name: str, data: bytes) -> ModuleSpec:
     # Left open: the loader takes a second library of the same path for the first.
     file = os.memfd_create(name)
     path = f"/proc/self/fd/{file}"
-    if not os.path.exists(path):  # no /proc: on the disk after all
-        import tempfile
-
+    if not os.path.exists(path):
         os.close(file)
-        file, path = tempfile.mkstemp(suffix=".so")
+        return _load_from_disk(name, data)
     with open(file, "wb", closefd=False) as written:
         written.write(data)
     return ModuleSpec(name, ExtensionFileLoader(name, path), origin=path)
+
+
+def _load_from_disk(name: str, data: bytes) -> ModuleSpec:
+    """Do the same where there is no /proc; the file is gone once it is loaded."""
+    import tempfile
+    from importlib.machinery import ExtensionFileLoader, ModuleSpec
+
+    class Loader(ExtensionFileLoader):
+        def create_module(self, spec: ModuleSpec) -> ModuleType:
+            try:
+                return super().create_module(spec)
+            finally:
+                os.unlink(self.path)
+
+    file, path = tempfile.mkstemp(suffix=".so")
+    with open(file, "wb") as written:
+        written.write(data)
+    return ModuleSpec(name, Loader(name, path), origin=path)
 
 
 sys.meta_path.append(_Finder)
