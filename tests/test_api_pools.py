@@ -18,6 +18,9 @@ import agent_wrap
 from .harness import scripted, wait_for
 from .test_api import GOOD, HANG, Place
 
+# Threads of other tests may still be there when a worker is forked; ours are not in it.
+pytestmark = pytest.mark.filterwarnings("ignore:.*multi-threaded:DeprecationWarning")
+
 METHODS = ["fork", "forkserver", "spawn"]
 methods = pytest.mark.parametrize("method", METHODS)
 
