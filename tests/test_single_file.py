@@ -6,6 +6,7 @@ Building takes minutes, so the program is tested when AGENT_WRAP_SINGLE_FILE nam
 
 from __future__ import annotations
 
+import http.client
 import importlib.metadata
 import json
 import os
@@ -158,6 +159,20 @@ def test_the_program_ends_at_a_signal(program: str, tmp_path: Path) -> None:
         started.until_message("Hi")
         assert started.stop(signal.SIGTERM) == 128 + signal.SIGTERM
         assert started.problems() == []
+
+
+@built
+def test_the_program_serves_its_session(program: str, tmp_path: Path) -> None:
+    told = tmp_path / "told"
+    options = ("--serve", "127.0.0.1:0", "--serve-announce", str(told))
+    agent = child("scripted", "init", "text=Hi", "sleep=60")
+    with Run(tmp_path, agent, *CLAUDE, *options) as started:
+        started.until(lambda: told.exists() and told.stat().st_size, "an address")
+        port = json.loads(told.read_bytes())["port"]
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
+        connection.request("GET", "/api/health")
+        assert connection.getresponse().status == 200
+        connection.close()
 
 
 @built
