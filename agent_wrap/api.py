@@ -2,7 +2,7 @@
 
 A run always executes a guardian process of its own, the same program as the command
 line: nothing is forked in the caller, its signal handlers and children are left
-alone, and its death does not corrupt the record.
+alone. A caller that is killed ends its runs: their dialogs are complete.
 """
 
 from __future__ import annotations
@@ -257,7 +257,7 @@ class _Call:
         prompt = given.pop("prompt", None)
         self.environment = dict(os.environ if env is None else env)
         self.stdin = b"" if prompt is None else str(prompt).encode("utf-8", "replace")
-        flags = _flags(given)
+        flags = [*_flags(given), "--caller", str(os.getpid())]
         self.settings: Settings = read([*flags, "--", *command], self.environment)
         if prompt is not None:
             flags += ["--prompt-file", "-"]
@@ -268,6 +268,9 @@ class _Call:
         self.outputs: dict[str, Any] = {
             "stdout": subprocess.DEVNULL if quiet else None,
             "stderr": subprocess.PIPE if quiet else None,
+            # Whoever kills the caller's process group, as Ray does with that of a lost
+            # worker, must not kill guardian and supervisor in one instant.
+            "start_new_session": True,
         }
 
     def result(self, code: int, said: bytes) -> RunResult:

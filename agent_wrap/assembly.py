@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -130,8 +129,9 @@ class Assembly:
 
 
 def _own_table() -> bytes:
-    with open(os.path.join(os.path.dirname(__file__), TABLE), "rb") as file:
-        return file.read()
+    from importlib.resources import files  # also out of the single file's zip
+
+    return files("agent_wrap").joinpath(TABLE).read_bytes()
 
 
 def pretty_printer(echo: Echo) -> Watcher:

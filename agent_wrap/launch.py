@@ -13,7 +13,7 @@ import os
 import time
 
 from agent_wrap import first_lines, guardian, process
-from agent_wrap.errors import SpawnError
+from agent_wrap.errors import SpawnError, UsageError
 from agent_wrap.plan import deliver_prompt, give_side_folder, make_plan
 from agent_wrap.running import Run
 from agent_wrap.settings import Settings
@@ -33,6 +33,7 @@ def launch(settings: Settings, started: float, mask: set[int]) -> int:
     """
     if settings.events_fd is not None:
         os.set_inheritable(settings.events_fd, False)  # ours, not the agent's
+    caller = None if settings.caller is None else _watch_caller(settings.caller)
     plan = make_plan(settings)
     listener = _listen(settings) if settings.serve else None
     archive = Archive.open(settings.archive)
@@ -41,7 +42,7 @@ def launch(settings: Settings, started: float, mask: set[int]) -> int:
     deliver_prompt(plan, archive)
     give_side_folder(plan, archive)
     run = Run(plan, archive, started, mask)
-    run.listener = listener
+    run.listener, run.caller = listener, caller
     first_lines.write(plan, archive, run.redactor)
     for note in plan.notes:
         say(note)
@@ -49,6 +50,22 @@ def launch(settings: Settings, started: float, mask: set[int]) -> int:
         lambda control: _supervise(run, control),
         lambda status, killed: _rescue(run, status, killed),
     )
+
+
+def _watch_caller(pid: int) -> int | None:
+    """Open what tells when the program that called us ends. Raises UsageError.
+
+    Not the parent-death signal: it comes when the thread ends that started us.
+    """
+    try:
+        fd = os.pidfd_open(pid)
+    except ProcessLookupError:
+        fd = -1
+    except (OSError, AttributeError):  # an old kernel, or not Linux: as before
+        return None
+    if os.getppid() != pid:
+        raise UsageError("the program that called has ended")
+    return fd
 
 
 def _listen(settings: Settings) -> Listener:

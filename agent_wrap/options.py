@@ -238,6 +238,7 @@ OPTIONS: tuple[Option, ...] = (
     Option("sse_heartbeat", "S", seconds, "a comment on quiet streams so often (10)"),
     Option("config", "FILE", text, "the same options from a TOML file"),
     Option("events_fd", "FD", descriptor, ""),
+    Option("caller", "PID", count, ""),
 )
 BY_FLAG = {option.flag: option for option in OPTIONS}
 BY_NAME = {option.name: option for option in OPTIONS}

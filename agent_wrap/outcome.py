@@ -239,7 +239,7 @@ RULES: tuple[Rule, ...] = (
         "error",
         lambda e: 128 + e.stop_signal,
         "stopped",
-        lambda e: f"stopped by {signal_name(e.stop_signal)}",
+        lambda e: e.detail or f"stopped by {signal_name(e.stop_signal)}",
         "stopped before the tool's result",
     ),
     Rule(

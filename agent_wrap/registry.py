@@ -17,6 +17,7 @@ import sys
 from itertools import pairwise
 
 from agent_wrap.errors import AdapterError
+from agent_wrap.version import __version__
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -226,6 +227,7 @@ def _entry_point_files() -> Iterator[str]:
         try:
             names = sorted(os.listdir(folder or "."))
         except OSError:
+            yield from _in_zip(folder)
             continue
         for name in names:
             if name.endswith((".dist-info", ".egg-info")):
@@ -235,6 +237,17 @@ def _entry_point_files() -> Iterator[str]:
                         yield file.read()
                 except (OSError, ValueError):
                     continue
+
+
+def _in_zip(path: str) -> Iterator[str]:
+    """Give our own entry points when we were imported from a zip: the single file."""
+    importer = sys.path_importer_cache.get(path)
+    name = f"agent_wrap-{__version__}.dist-info/entry_points.txt"
+    try:
+        data: bytes = importer.get_data(f"{path}/{name}")  # type: ignore[union-attr]  # not every importer reads data
+    except (AttributeError, OSError):
+        return
+    yield data.decode()
 
 
 def _parse(text: str) -> Iterator[Entry]:

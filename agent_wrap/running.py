@@ -18,7 +18,8 @@ class Run:
     """One run: its plan, its archive, its counters, its secrets.
 
     `started` is our own start, monotonic; `mask` the signal mask that the agent gets;
-    `listener` is where its live session is served, if it is.
+    `listener` is where its live session is served, if it is; `caller` a descriptor of
+    the Python program that called, if one did, which becomes readable when it ends.
     """
 
     def __init__(
@@ -30,6 +31,7 @@ class Run:
         self.mask = mask
         self.ledger = Ledger()
         self.listener: Listener | None = None
+        self.caller: int | None = None
         self.memory = MemoryEvents()  # counts from before the agent can run out of it
         settings = plan.settings
         hidden = (

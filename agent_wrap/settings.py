@@ -71,6 +71,7 @@ class Settings:
     serve_linger: float = 0.0
     sse_heartbeat: float = 10.0
     events_fd: int | None = None
+    caller: int | None = None
     daemon_socket: str = ""
     environment: Mapping[str, str] = {}  # never changed: the class is frozen
 

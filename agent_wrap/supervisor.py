@@ -94,6 +94,8 @@ class Supervisor:
         self._ended = anyio.Event()
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(self._listen_to_guardian)
+            if self._shared.caller is not None:
+                tasks.start_soon(self._end_with_caller, self._shared.caller)
             self._live = assembly.live_session(self._shared)
             if self._live is not None:
                 tasks.start_soon(self._live.serve)
@@ -237,6 +239,16 @@ class Supervisor:
                 if self._live is not None:
                     self._live.stop()
                 return
+
+    async def _end_with_caller(self, caller: int) -> None:
+        await anyio.wait_readable(caller)
+        self._end(
+            Cause.STOPPED,
+            stop_signal=int(signal.SIGHUP),
+            detail="the program that called agent-wrap has ended",
+        )
+        if self._live is not None:
+            self._live.stop()
 
     def _signalled(self, number: int) -> None:
         now = time.monotonic()

@@ -415,20 +415,50 @@ async def test_files_are_closed_afterwards(place: Place) -> None:
     assert len(set(os.listdir("/proc/self/fd"))) <= len(fds)
 
 
-def test_a_run_outlives_no_caller(place: Place, tmp_path: Path) -> None:
-    """A caller that is killed leaves a run that still ends by itself."""
+@pytest.mark.parametrize("kill", [os.kill, os.killpg])
+def test_a_run_outlives_no_caller(
+    kill: Callable[[int, int], None], place: Place, tmp_path: Path
+) -> None:
+    """A caller that is killed, alone or with its group, ends its run in good order."""
     script = tmp_path / "caller.py"
     script.write_text(
-        "import sys, agent_wrap\n"
-        f"agent_wrap.run({scripted('init', 'text=Hi', 'sleep=1', 'result')!r},"
+        "import agent_wrap\n"
+        f"agent_wrap.run({scripted(*HANG)!r},"
         f" archive={str(place.archive)!r}, adapter='claude-code')\n"
     )
-    with subprocess.Popen([sys.executable, str(script)], env=place.env) as caller:
+    words = [sys.executable, str(script)]
+    with subprocess.Popen(words, env=place.env, start_new_session=True) as caller:
         wait_for(place.output, "output")
-        caller.kill()
-    wait_for(lambda: (place.archive / "summary.json").exists(), "the end")
+        kill(caller.pid, signal.SIGKILL)
     wait_for(lambda: not place.alive(), "the end of all")
     assert place.types()[-1] == "complete"
+    summary = json.loads((place.archive / "summary.json").read_bytes())
+    assert (summary["reason"], summary["exit_code"]) == ("stopped", 129)
+    assert summary["message"] == "the program that called agent-wrap has ended"
+
+
+def test_a_run_outlives_the_thread_that_started_it(place: Place) -> None:
+    """It is the caller's process that counts (trio starts processes in a thread)."""
+    steps = ("init", "text=Hi", "sleep=0.4", "result")
+    words = [sys.executable, "-P", "-m", "agent_wrap", "--adapter", "claude-code"]
+    words += ["--caller", str(os.getpid()), "--echo", "none", "--", *scripted(*steps)]
+    started: list[subprocess.Popen[bytes]] = []
+    thread = threading.Thread(
+        target=lambda: started.append(subprocess.Popen(words, env=place.env))
+    )
+    thread.start()
+    thread.join(20)
+    assert started[0].wait(20) == 0
+
+
+def test_a_caller_that_is_gone_already_starts_nothing(place: Place) -> None:
+    words = [sys.executable, "-P", "-m", "agent_wrap", "--caller", str(2**22 - 1)]
+    done = subprocess.run(
+        [*words, "--", "true"], env=place.env, capture_output=True, check=False
+    )
+    assert done.returncode == 2
+    assert b"the program that called has ended" in done.stderr
+    assert not place.archive.exists()
 
 
 def test_public_names() -> None:

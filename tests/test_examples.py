@@ -113,6 +113,18 @@ def test_the_slim_images_command_names_its_own_agent() -> None:
     assert f"COPY examples/my_agent.py {last_line('Dockerfile.python-slim')[1]}" in text
 
 
+def test_the_image_without_python_builds_what_it_copies(tmp_path: Path) -> None:
+    text = (EXAMPLES / "Dockerfile.distroless").read_text()
+    built = re.search(r"^RUN python3 /src/(\S+) (\S+)$", text, re.M)
+    assert built is not None
+    assert (EXAMPLES.parent / built[1]).exists()
+    assert f"COPY --from=build {built[2]} /usr/local/bin/agent-wrap" in text
+    agent = last_line("Dockerfile.distroless")
+    done = run(sys.executable, "-m", "agent_wrap", "--", *agent, SSE_ARCHIVE=tmp_path)
+    assert (done.returncode, done.stdout) == (0, "Done.\n")
+    assert entries_in(tmp_path)[-1]["status"] == "success"
+
+
 def test_the_benchs_image_survives_the_loss_of_its_quotes(tmp_path: Path) -> None:
     """The words of CMD joined with blanks, for bash, as SSEBench runs them."""
     archive, source, programs = tmp_path / "a", tmp_path / "src", tmp_path / "bin"
