@@ -33,6 +33,7 @@ LAYERS = [
         *("serve.wire", "serve.log", "serve.status", "serve.pieces"),
         *("serve.history", "serve.reasons", "serve.translate", "serve.session"),
         *("serve.access", "serve.feed", "serve.listener", "serve.web", "serve.live"),
+        *("serve.keys", "serve.logins", "serve.bodies", "serve.login", "serve.page"),
     },
     {"running", "summary", "side_files"},
     {"assembly", "rescue"},

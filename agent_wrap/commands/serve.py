@@ -149,8 +149,8 @@ class _Server:
 
     async def run(self) -> None:
         """Serve until a stop signal has come and all turns have ended."""
-        from agent_wrap.serve import web
-        from agent_wrap.serve.access import Access
+        from agent_wrap.serve import page, web
+        from agent_wrap.serve.logins import Logins
         from agent_wrap.serve.many import Many
         from agent_wrap.serve.posting import Posting
 
@@ -166,11 +166,14 @@ class _Server:
                 clean=self._redactor.replace_line,
             )
             await many.finish_cut_turns()
-            access = Access(
-                self._listener.host, self._keys.know if self._guarded else None
+            app = page.make_app(
+                many,
+                self._listener.host,
+                self._keys.know if self._guarded else None,
+                Logins(self._keys.holds, self._store.path),
+                Posting(many, self._roots).routes(),
             )
-            more = Posting(many, self._roots).routes()
-            server = web.Server(web.make_app(many, access, more), self._started)
+            server = web.Server(app, self._started)
             tasks.start_soon(_end_at_a_signal, many, server)
             await server.serve([self._listener.socket])
             tasks.cancel_scope.cancel()

@@ -1,4 +1,4 @@
-"""`agent-wrap view PATH...`: a run as a timeline, a folder as a table, two compared."""
+"""`agent-wrap view PATH...`: a timeline, a table, two runs compared, or a page."""
 
 from __future__ import annotations
 
@@ -21,6 +21,10 @@ from agent_wrap.view.reading import Reader, seconds
 def main(argv: Sequence[str]) -> int:
     """Show it; give 0, or 2 when it cannot be read or a part of it is damaged."""
     options = _parser().parse_args(list(argv))
+    if options.web:
+        return _web(options)
+    if options.listen or options.open:
+        raise UsageError("--listen and --open are for --web")
     if isinstance(sys.stdout, TextIOWrapper):  # an ASCII terminal is no reason to fail
         sys.stdout.reconfigure(errors="replace")
     first, *others = options.paths
@@ -51,6 +55,9 @@ def _parser() -> argparse.ArgumentParser:
     )
     add = parser.add_argument
     add("-f", "--follow", action="store_true", help="while it runs, to its end")
+    add("--web", action="store_true", help="as a page, served until a stop signal")
+    add("--listen", metavar="HOST:PORT", help="of that page (127.0.0.1, a free port)")
+    add("--open", action="store_true", help="open that page in a browser")
     add("--full", action="store_true", help="fold nothing")
     add("--plain", action="store_true", help="no colours, no layout")
     add("--json", action="store_true", help="for programs")
@@ -65,6 +72,18 @@ def _parser() -> argparse.ArgumentParser:
     add("--junit", metavar="FILE", help="a folder: also write JUnit XML")
     add("--summary", metavar="FILE", help="a folder: also write totals as JSON")
     return parser
+
+
+def _web(options: argparse.Namespace) -> int:
+    from agent_wrap.commands import view_web
+
+    for name in ("follow", "full", "plain", "json", *folder.OPTIONS):
+        if getattr(options, name):
+            raise UsageError(f"--{name} is for the terminal, not for --web")
+    if len(options.paths) > 1:
+        raise UsageError("--web shows one path; a folder can hold many runs")
+    listen = options.listen or "127.0.0.1:0"
+    return view_web.serve(options.paths[0], listen, open_it=options.open)
 
 
 # ---- one run ----------------------------------------------------------------

@@ -29,7 +29,7 @@ class Keys:
         if name in known:
             raise UsageError(f"there is a key {name!r} already", "Remove it first")
         key = secrets.token_urlsafe(32)
-        self._write({**known, name: _hash(key)})
+        self._write({**known, name: digest(key)})
         return key
 
     def remove(self, name: str) -> None:
@@ -42,10 +42,14 @@ class Keys:
 
     def know(self, key: str) -> bool:
         """Is this one of the keys?"""
-        given = _hash(key)
+        given = digest(key)
         # All are compared: how long it takes tells nothing.
         found = [compare_digest(given, known) for known in self._read().values()]
         return any(found)
+
+    def holds(self, hashed: str) -> bool:
+        """Is there still a key of which this is kept?"""
+        return hashed in self._read().values()
 
     def _read(self) -> dict[str, str]:
         try:
@@ -63,6 +67,7 @@ class Keys:
         os.replace(draft, self._path)
 
 
-def _hash(key: str) -> str:
+def digest(key: str) -> str:
+    """Give what is kept of a key."""
     # A random key of 256 bits cannot be guessed: a slow hash would add nothing.
     return hashlib.sha256(key.encode("utf-8", "replace")).hexdigest()

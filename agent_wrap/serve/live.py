@@ -20,9 +20,10 @@ import anyio.to_thread
 from agent_wrap.entries import Entry, timestamp
 from agent_wrap.events import Event
 from agent_wrap.outcome import Outcome
-from agent_wrap.serve.access import Access, only_key
+from agent_wrap.serve.access import only_key
 from agent_wrap.serve.feed import Feed, Hub, now_ms
 from agent_wrap.serve.listener import Listener
+from agent_wrap.serve.logins import Logins
 from agent_wrap.serve.session import Session
 from agent_wrap.stderr import say
 
@@ -95,10 +96,12 @@ class Live:
     async def serve(self) -> None:
         """Serve until told to end."""
         try:
-            web = await anyio.to_thread.run_sync(import_module, "agent_wrap.serve.web")
-            app = web.make_app(
-                self, Access(self._listener.host, only_key(self._listener.key))
+            page = await anyio.to_thread.run_sync(
+                import_module, "agent_wrap.serve.page"
             )
+            knows_key = only_key(self._listener.key)
+            app = page.make_app(self, self._listener.host, knows_key, Logins())
+            web = import_module("agent_wrap.serve.web")
             self._server = web.Server(app, self._started)
             self._server.should_exit = self._stop.is_set() and self._done
             await self._server.serve([self._listener.socket])
@@ -128,6 +131,10 @@ class Live:
         """Has the run ended?"""
         return self._done
 
+    def known_feeds(self) -> list[Feed]:
+        """Give the session's feed."""
+        return [self._feed]
+
     def describe(self) -> list[dict[str, Any]]:
         """Give the list of sessions: this one."""
         status = self.session.status
@@ -151,6 +158,7 @@ class Live:
     def _started(self) -> None:
         listener, session_id = self._listener, self.session.id
         say(f"live session: {listener.url}/api/sessions/{session_id}/events")
+        say(f"its page: {listener.url}/#{session_id}")
         if self._announce_to:
             told = json.dumps({"port": listener.port, "session": session_id})
             _write_whole(self._announce_to, told.encode() + b"\n")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import anyio
@@ -101,6 +101,10 @@ class Many:
     def finished(self, session_id: str) -> bool:
         """Sessions of a server are never finished."""
         return False
+
+    def known_feeds(self) -> Iterator[Feed]:
+        """Give the feeds of all sessions, one after the other."""
+        return map(self.feed, list(self._metas))
 
     def describe(self) -> list[dict[str, Any]]:
         """Give the list of sessions, the latest first."""

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import os
 import uuid
 from collections.abc import Sequence
-from typing import Any
 
-from starlette.requests import ClientDisconnect, Request
+from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+from agent_wrap.serve.bodies import invalid, read_object
 from agent_wrap.serve.many import Many
 from agent_wrap.serve.web import http_error, refuse, session_id_of
 
-LONGEST_BODY = 1024 * 1024
 LONGEST_CLIENT = 200
 
 
@@ -37,12 +35,12 @@ class Posting:
     async def message(self, request: Request) -> Response:
         """Begin a turn; its events come on the session's stream alone."""
         session_id = session_id_of(request)
-        body = await _object(request)
+        body = await read_object(request)
         content, cwd = body.get("content"), body.get("cwd")
         if not isinstance(content, str) or not content:
-            raise _invalid()
+            raise invalid()
         if cwd is not None and not isinstance(cwd, str):
-            raise _invalid()
+            raise invalid()
         held = self._many.hold(session_id)
         place = self._place(cwd or held.meta.cwd or self._many.home)
         client = request.headers.get("x-client-id") or str(uuid.uuid4())
@@ -69,30 +67,10 @@ class Posting:
     def _place(self, cwd: str) -> str:
         """Give the real path of a folder, which must lie below a root."""
         if "\0" in cwd:
-            raise _invalid()
+            raise invalid()
         place = os.path.realpath(cwd)
         if not any(os.path.commonpath([place, root]) == root for root in self._roots):
             raise http_error(403, "This folder is not served", "CWD_NOT_ALLOWED")
         if not os.path.isdir(place):
             raise http_error(400, "No such folder", "VALIDATION_ERROR")
         return place
-
-
-async def _object(request: Request) -> dict[str, Any]:
-    """Read a bounded body: a JSON object."""
-    body = bytearray()
-    try:
-        async for part in request.stream():
-            body += part
-            if len(body) > LONGEST_BODY:
-                raise http_error(413, "The body is too large", "BODY_TOO_LARGE")
-        found = json.loads(body)
-    except (ValueError, RecursionError, ClientDisconnect):
-        raise _invalid() from None
-    if not isinstance(found, dict):
-        raise _invalid()
-    return found
-
-
-def _invalid() -> Exception:
-    return http_error(400, "Invalid request", "VALIDATION_ERROR")

@@ -1,13 +1,14 @@
 """The routes, as an ASGI application, and the server that runs it on our loop.
 
-Only this module and `posting` import the web server's packages.
+Only this module, `bodies`, `login`, `page` and `posting` import the web server's
+packages.
 """
 
 from __future__ import annotations
 
 import logging
 import uuid
-from collections.abc import AsyncIterator, Callable, Generator, Sequence
+from collections.abc import AsyncIterator, Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager
 from socket import socket
 from typing import Any, Protocol
@@ -46,6 +47,10 @@ class Sessions(Protocol):
 
     def feed(self, session_id: str) -> Feed | None:
         """Give a session's feed, None when there is no such session."""
+        ...
+
+    def known_feeds(self) -> Iterable[Feed]:
+        """Give the feeds whose state a reader of the list is told at first."""
         ...
 
     def describe(self) -> list[dict[str, Any]]:
@@ -138,9 +143,8 @@ class Routes:
         """Stream what changes in the list of sessions."""
         connected = b'{"connectedAt":"%b"}' % timestamp(now_ms() / 1000).encode()
         first = [frame("connected", connected)[0]]
-        for known in self.sessions.describe():
-            feed = self.sessions.feed(known["id"])
-            if feed is not None and feed.session.status["lifecycle"] in _SHOWN_FIRST:
+        for feed in self.sessions.known_feeds():
+            if feed.session.status["lifecycle"] in _SHOWN_FIRST:
                 first.append(feed.status_frame())
         return _event_stream(self.sessions.hub.read(first))
 
@@ -227,7 +231,9 @@ class _Guarded:
         self._access = access
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        refusal = self._access.refusal(Headers(scope=scope))
+        refusal = self._access.refusal(
+            Headers(scope=scope), scope["method"], scope["path"]
+        )
         if refusal is None:
             await self._app(scope, receive, send)
         else:
