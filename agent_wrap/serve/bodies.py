@@ -1,4 +1,4 @@
-"""The body of a request: bounded, and a JSON object."""
+"""Reading the body of a request: a bounded JSON object, and fields of a kind."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ LONGEST_BODY = 1024 * 1024
 
 
 async def read_object(request: Request) -> dict[str, Any]:
-    """Read the body; what is no JSON object, or too long, is the client's error."""
+    """Read a bounded body: a JSON object. Raises an error that answers the request."""
     body = bytearray()
     try:
         async for part in request.stream():
@@ -28,6 +28,14 @@ async def read_object(request: Request) -> dict[str, Any]:
     return found
 
 
+def text_of(body: dict[str, Any], key: str) -> str:
+    """Give a text that must be there and not empty."""
+    value = body.get(key)
+    if not isinstance(value, str) or not value:
+        raise invalid()
+    return value
+
+
 def invalid() -> Exception:
-    """Make the error for a request that does not make sense."""
+    """Make the error for a body that is not what the route takes."""
     return http_error(400, "Invalid request", "VALIDATION_ERROR")

@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from agent_wrap.serve.bodies import invalid, read_object
+from agent_wrap.serve.bodies import invalid, read_object, text_of
 from agent_wrap.serve.many import Many
 from agent_wrap.serve.web import http_error, refuse, session_id_of
 
@@ -36,10 +36,8 @@ class Posting:
         """Begin a turn; its events come on the session's stream alone."""
         session_id = session_id_of(request)
         body = await read_object(request)
-        content, cwd = body.get("content"), body.get("cwd")
-        if not isinstance(content, str) or not content:
-            raise invalid()
-        if cwd is not None and not isinstance(cwd, str):
+        content, cwd = text_of(body, "content"), body.get("cwd")
+        if not isinstance(cwd, str | None):
             raise invalid()
         held = self._many.hold(session_id)
         place = self._place(cwd or held.meta.cwd or self._many.home)

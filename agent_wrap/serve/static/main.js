@@ -23,6 +23,7 @@ const list = new List(() => route(), () => login());
 const drafts = new Map();
 
 let features = { send: false, interrupt: false, answer: false, logout: false };
+let wantsText = false;
 let shown; // {id, session, stream}
 
 // ---- which session is shown ---------------------------------------------------
@@ -181,8 +182,8 @@ text.addEventListener("keydown", (event) => {
 });
 byId("stop").addEventListener("click", () => attempt(() => post(`api/sessions/${shown.id}/interrupt`)));
 byId("new").addEventListener("click", () => {
+  wantsText = true;
   location.hash = newId();
-  text.focus();
 });
 byId("skip").addEventListener("click", () => byId("scroll").focus());
 byId("back").addEventListener("click", () => {
@@ -192,7 +193,10 @@ byId("back").addEventListener("click", () => {
 });
 window.addEventListener("hashchange", () => {
   route();
-  if (document.body.dataset.view === "session" && document.activeElement !== text) byId("title").focus();
+  byId("composer").hidden = !features.send || !shown; // what is hidden takes no focus
+  if (wantsText) text.focus();
+  else if (document.body.dataset.view === "session") byId("title").focus();
+  wantsText = false;
 });
 
 // ---- logging in and out ------------------------------------------------------

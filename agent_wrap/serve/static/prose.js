@@ -8,6 +8,7 @@ import { visible } from "./text.js";
 
 const LONGEST = 200_000;
 const LONGEST_LINE = 10_000;
+const LONGEST_TAIL = 2000;
 const INLINE = /(`+)(?!`)(.+?)\1(?!`)|\*\*(\S(?:.*?\S)?)\*\*/g;
 
 export class Prose {
@@ -18,6 +19,7 @@ export class Prose {
     this.code = undefined;
     this.block = undefined;
     this.open = undefined;
+    this.plain = 0; // characters of the open line that stand there as they are
     this.limit = LONGEST;
   }
 
@@ -58,6 +60,7 @@ export class Prose {
   line() {
     this.open?.remove();
     this.open = undefined;
+    this.plain = 0;
     const line = this.rest;
     this.rest = "";
     const fence = /^\s*(```+|~~~+)([^`]*)$/.exec(line);
@@ -78,14 +81,21 @@ export class Prose {
     }
   }
 
-  /** Show the line that is not whole yet, as it is. */
+  /** Show the line that is not whole yet. */
   tail() {
     if (!this.rest) return;
     if (!this.open) {
-      this.open = document.createTextNode("");
+      this.open = el("span");
       this.into(this.code ? "pre" : "p").append(this.open);
     }
-    this.open.appendData(this.rest.slice(this.open.length));
+    if (!this.code && this.rest.length < LONGEST_TAIL) {
+      this.open.replaceChildren();
+      setInline(this.open, this.rest);
+    } else {
+      if (!this.plain) this.open.replaceChildren();
+      this.open.append(this.rest.slice(this.plain));
+      this.plain = this.rest.length;
+    }
   }
 
   /** The text is whole. */
