@@ -237,10 +237,12 @@ SESSION = shape(
     runtime=text,
     cwd_=text,
     model_=text,
+    outcome_=text,  # of archives; unknown keys are ignored by clients
 )
 GLOBAL: dict[str, dict[str, Check]] = {
     "connected": {"connectedAt": text},
     "session_upserted": {"type": one_of("session_upserted"), "session": SESSION},
+    "session_removed": {"type": one_of("session_removed"), "sessionId": text},
     "session_status": {
         "type": one_of("session_status"),
         "sessionId": text,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import time
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
@@ -135,7 +136,7 @@ def test_logins_expire_and_are_bounded(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = 1000.0
-    monkeypatch.setattr(logins.time, "time", lambda: now)
+    monkeypatch.setattr(time, "time", lambda: now)
     monkeypatch.setattr(logins, "MOST", 3)
     known = Logins(folder=str(tmp_path))
     tokens = [known.open("key") for _ in range(4)]

@@ -1,11 +1,12 @@
-// The timeline of one session: what is new is added once a frame, the end stays in
-// sight while it is, and of a long session only the latest part is there at first.
+// The timeline of one session: what is new is added once a frame, and the end stays in
+// sight while it is. Of a long session a part is there: its end, and what was asked for.
 
 import { byId } from "./dom.js";
 import { viewOf } from "./items.js";
 import { count } from "./text.js";
 
 const PART = 400;
+const MOST = 2000;
 const NEAR = 60;
 
 export class Timeline {
@@ -20,6 +21,8 @@ export class Timeline {
     this.scroll.addEventListener("keydown", (event) => this.key(event));
     this.earlier.addEventListener("click", () => this.showEarlier());
     this.latest.addEventListener("click", () => {
+      this.atEnd = true;
+      this.add(this.session.items);
       this.toEnd();
       this.scroll.focus({ preventScroll: true });
     });
@@ -53,16 +56,38 @@ export class Timeline {
     }
     for (const item of session.dirty) this.views.get(item)?.update(item !== session.items.at(-1));
     session.dirty.clear();
-    if (this.next < session.items.length) {
-      // What is no longer the last item is whole.
-      this.views.get(session.items[this.next - 1])?.update(true);
-      this.list.append(this.make(this.next, session.items.length));
-      this.next = session.items.length;
-    }
-    if (!session.inTurn) this.views.get(session.items.at(-1))?.update(true);
     if (fresh) this.atEnd = true;
+    this.add(session.items);
+    if (!session.inTurn) this.views.get(session.items.at(-1))?.update(true);
     if (this.atEnd) this.toEnd();
     else this.latest.hidden = false;
+  }
+
+  /** Add what is new; a reader who looks back is not buried under it. */
+  add(items) {
+    if (this.atEnd && items.length - this.first > 2 * PART) this.drop(items.length - PART);
+    const to = this.atEnd ? items.length : Math.min(items.length, this.first + MOST);
+    if (this.next >= to) return;
+    this.views.get(items[this.next - 1])?.update(true); // no longer the last: it is whole
+    this.list.append(this.make(this.next, to));
+    this.next = to;
+  }
+
+  /** Take out what came before an item, unless somebody is there. */
+  drop(from) {
+    if (this.list.contains(document.activeElement)) return;
+    const { items } = this.session;
+    if (from >= this.next) {
+      this.list.replaceChildren();
+      this.views.clear();
+      this.next = from;
+    }
+    for (const item of items.slice(this.first, Math.min(from, this.next))) {
+      this.views.get(item)?.node.remove();
+      this.views.delete(item);
+    }
+    this.first = from;
+    this.setEarlier();
   }
 
   make(from, to) {
@@ -96,7 +121,8 @@ export class Timeline {
   look() {
     const { scrollHeight, scrollTop, clientHeight } = this.scroll;
     this.atEnd = scrollHeight - scrollTop - clientHeight < NEAR;
-    if (this.atEnd) this.latest.hidden = true;
+    this.latest.hidden = this.atEnd;
+    if (this.atEnd && this.session) this.add(this.session.items);
   }
 
   toEnd() {

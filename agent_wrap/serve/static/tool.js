@@ -16,6 +16,7 @@ const CHANGES = [
 ];
 const PATCHES = ["patch", "diff", "patch_text", "patchText", "input"];
 const LONGEST = 100_000;
+const CHUNK = 20_000;
 
 /** Give the arguments as an object; undefined: they are none. */
 function parsed(input) {
@@ -114,11 +115,21 @@ export function block(label, text) {
     const more = el("button", { type: "button", class: "quiet" });
     more.textContent = `Show ${count(text.length - LONGEST)} more characters`;
     more.addEventListener("click", () => {
-      pre.append(visible(text.slice(LONGEST)));
+      pre.append(...chunks(visible(text.slice(LONGEST))));
       more.remove();
       pre.focus();
     });
     part.append(more);
   }
   return part;
+}
+
+/** Cut a huge text where lines end, into pieces that are laid out when they are seen. */
+export function* chunks(text) {
+  for (let at = 0; at < text.length; ) {
+    const line = text.lastIndexOf("\n", at + CHUNK);
+    const end = line > at ? line + 1 : Math.min(at + CHUNK, text.length);
+    yield el("div", { class: "chunk" }, text.slice(at, end));
+    at = end;
+  }
 }
