@@ -76,7 +76,7 @@ class Card {
     const id = `ask-${(number += 1)}`;
     const { title, body, buttons } = MAKERS[asked.type](this, asked);
     this.title = title;
-    this.time = el("span", { class: "time", role: "timer", "aria-label": "time left" });
+    this.time = el("span", { class: "time", role: "timer", "aria-label": "remaining time" });
     this.problem = el("p", { role: "alert", class: "problem" });
     this.fields = el("fieldset", { class: "plain" }, ...body);
     const last = canAnswer
@@ -191,7 +191,7 @@ function question(asked) {
   const label = boxes.length ? "Another answer" : "Answer";
   const node = el(
     "fieldset",
-    { class: "question" },
+    { class: "group" },
     el("legend", {}, visible(asked.question || asked.header)),
     ...boxes.map((box) => box.node),
     el("label", { class: "field" }, el("span", {}, label), other),

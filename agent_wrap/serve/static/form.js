@@ -74,7 +74,7 @@ function many(about, title) {
     return { box, value, node: el("label", { class: "option" }, box, el("span", {}, visible(String(name)))) };
   });
   const legend = el("legend", {}, visible(title));
-  const node = el("fieldset", { class: "question" }, legend, ...boxes.map((one) => one.node));
+  const node = el("fieldset", { class: "group" }, legend, ...boxes.map((one) => one.node));
   const value = () => boxes.filter(({ box }) => box.checked).map((one) => one.value);
   return { node: described(about, node), value };
 }
