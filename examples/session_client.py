@@ -62,9 +62,7 @@ def events(session_url: str) -> Iterator[tuple[str, Any]]:
                         kind = data = name = ""
         except urllib.error.HTTPError as error:
             if error.code < 500:
-                raise SystemExit(
-                    f"the server refuses: {error.read().decode()}"
-                ) from None
+                raise refused(error) from None
         except (OSError, HTTPException):
             pass  # it is away: it may come back
         time.sleep(AGAIN)
@@ -104,7 +102,10 @@ def main() -> None:
     for kind, data in events(url):
         if show(kind, data):
             return
-        if kind == "snapshot" and message:
+        if kind == "snapshot" and not message:
+            if data["messages"] and data["inProgressTurn"] is None:
+                return  # it is over, perhaps since the connection broke
+        elif kind == "snapshot":
             # What it begins comes on the stream that is open already.
             body = {"content": " ".join(message)}
             try:
