@@ -8,6 +8,7 @@ import os
 import signal
 import subprocess
 import uuid
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,12 +20,18 @@ class Server:
     """A server process; what it kept is there for the next one."""
 
     def __init__(
-        self, folder: Path, command: list[str], *options: str, port: int = 0
+        self,
+        folder: Path,
+        command: Sequence[str],
+        *options: str,
+        adapter: str = "claude-code",
+        env: Mapping[str, str] | None = None,
+        port: int = 0,
     ) -> None:
         self.folder = folder
         self.work = folder / "work"
         self.work.mkdir(exist_ok=True)
-        self.variables = environment(folder / "unused")
+        self.variables = environment(folder / "unused", **(env or {}))
         self.mark = next(v for k, v in self.variables.items() if k.endswith("MARK"))
         self.said = folder / f"said-{uuid.uuid4().hex[:8]}"
         with self.said.open("wb") as err:
@@ -32,7 +39,7 @@ class Server:
                 [
                     *(WRAPPER, "serve", "--listen", f"127.0.0.1:{port}"),
                     *("--data", str(folder / "data"), "--root", str(self.work)),
-                    *("--adapter", "claude-code", *options, "--", *command),
+                    *("--adapter", adapter, *options, "--", *command),
                 ],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
