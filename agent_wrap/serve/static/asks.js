@@ -29,10 +29,10 @@ export class Asks {
   update(asks, path, canAnswer) {
     for (const [id, card] of this.cards) {
       if (asks.has(id)) continue;
-      const held = card.node.contains(document.activeElement);
+      const held = card.held || card.node.contains(document.activeElement);
       card.node.remove();
       this.cards.delete(id);
-      if (held) this.done();
+      if (held && document.activeElement === document.body) this.done();
     }
     for (const [id, asked] of asks) {
       const known = this.cards.get(id);
@@ -95,6 +95,7 @@ class Card {
 
   /** Send an answer; the card is closed to others until it is settled. */
   async send(route, body) {
+    this.held = this.node.contains(document.activeElement); // what is disabled has no focus
     this.fields.disabled = true;
     this.problem.textContent = "";
     try {
