@@ -253,3 +253,12 @@ def test_the_list_follows_its_folder_and_can_be_filtered(
         page.locator("#sessions a", has_text="One more").wait_for()
         assert page.locator("#new").is_hidden()
         assert page.locator("#composer").is_hidden()
+
+
+def test_a_session_that_is_not_there(tmp_path: Path, open_page: Open) -> None:
+    write(tmp_path / "a", [*begin(), end(2)])
+    with Viewed(tmp_path, tmp_path / "a") as viewed:
+        page = open_page(f"{viewed.url}#0f8fad5b-d9cb-469f-a165-70867728950e")
+        page.locator("#empty", has_text="There is no such session here").wait_for()
+        page.locator("#sessions a").click()
+        page.locator(".turn", has_text="Fix it").wait_for()

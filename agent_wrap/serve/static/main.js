@@ -77,7 +77,9 @@ async function refused(id) {
     await get(`api/sessions/${id}`);
   } catch (error) {
     if (error.status === 401) login();
-    return error.status !== 401 && error.code !== "INVALID_SESSION_ID";
+    // Where sessions can be begun, one that is not known yet is no error.
+    const gone = error.status === 404 && !features.send;
+    return error.status !== 401 && !gone;
   }
   return true;
 }
@@ -112,7 +114,11 @@ const update = oncePerFrame(() => {
   aside.update(session);
   asks.update(session.asks, `api/sessions/${shown.id}`, features.answer);
   timeline.update(session);
-  empty(session.items.length || !session.cursor && shown.stream.state !== "live" ? "" : "Nothing has happened yet.");
+  const { state } = shown.stream;
+  const quiet = !session.items.length && state === "live";
+  const hint = features.send ? " Say what the agent should do." : "";
+  if (state === "ended" && !session.items.length) empty("There is no such session here.");
+  else empty(quiet ? `Nothing has happened yet.${hint}` : "");
   tick();
 });
 
