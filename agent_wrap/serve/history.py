@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+_ERROR_KEYS = ("type", "message", "code")
 _TOOL_KEYS = ("toolCallId", "toolName", "input", "result", "status")
 
 
@@ -47,7 +48,7 @@ class _Answer:
             tool = self._tools[event["toolCallId"]]
             tool.setdefault("progressOutput", []).append(event["content"])
         elif kind == "error":
-            self._add({"type": "error", "message": event["message"]})
+            self._add({key: event[key] for key in _ERROR_KEYS if key in event})
 
     def message(self, timestamp: str) -> dict[str, Any]:
         """Give the message, whole."""

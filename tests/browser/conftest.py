@@ -20,7 +20,7 @@ OPTIONS = (
     *("--disable-background-networking", "--disable-component-update"),
     *("--disable-sync", "--disable-dev-shm-usage"),
 )
-HARMLESS = ("net::ERR_", "responded with a status of 4")
+HARMLESS = ("net::ERR_", "responded with a status of")
 """What Chromium itself says of a server that is away, or refuses."""
 
 Open = Callable[..., "Page"]

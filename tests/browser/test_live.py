@@ -98,6 +98,9 @@ def test_stop(server: Server, open_page: Open) -> None:
     page.get_by_role("button", name="Stop").click()
     expect(page, ".end", "Stopped")
     expect(page, "#state", "stopped")
+    expect(page, ".notice", "stopped by")
+    page.reload()
+    expect(page, ".notice", "stopped by")
     assert page.locator("#timeline > .error").count() == 0
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -28,6 +29,9 @@ from agent_wrap.outcome import Outcome
 from ..harness import wait_for
 from ..serve.served import Served, serve
 from .conftest import Open
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Route
 
 pytestmark = pytest.mark.browser
 
@@ -167,3 +171,45 @@ def test_a_turn_under_way_is_whole_for_who_comes_late(
     run.finish()
     second.locator(".end.good").wait_for()
     second.locator("#state", has_text="finished").wait_for()
+
+
+def test_a_window_that_nobody_sees_lets_go_of_its_stream(
+    run: Served, open_page: Open
+) -> None:
+    run.tell(TextDelta("One. ", "m1"))
+    page = open_page("about:blank")
+    page.clock.install()
+    page.goto(url(run))
+    page.locator(".text", has_text="One.").wait_for()
+    assert run.readers == 1
+
+    def show(*, hidden: bool) -> None:
+        what = f"{{ value: {str(hidden).lower()}, configurable: true }}"
+        page.evaluate(f"Object.defineProperty(document, 'hidden', {what})")
+        page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
+
+    show(hidden=True)
+    page.clock.fast_forward(31_000)
+    wait_for(lambda: run.readers == 0, "the end of the stream")
+    run.tell(TextDelta("Two. ", "m1"))
+    show(hidden=False)
+    page.locator(".text", has_text="One. Two.").wait_for()
+    assert page.locator("#timeline > .text").count() == 1
+
+
+def test_a_proxy_that_fails_is_tried_again(run: Served, open_page: Open) -> None:
+    run.tell(TextDelta("One. ", "m1"))
+    page = open_page("about:blank")
+    asked: list[str] = []
+
+    def answer(route: Route) -> None:
+        asked.append(route.request.url)
+        if len(asked) < 3:
+            route.fulfill(status=502, body="Bad Gateway")
+        else:
+            route.continue_()
+
+    page.route("**/api/sessions/*/events*", answer)
+    page.goto(url(run))
+    page.locator(".text", has_text="One.").wait_for()
+    assert len(asked) == 3

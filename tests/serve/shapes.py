@@ -192,7 +192,7 @@ PARTS: dict[str, dict[str, Check]] = {
     "text": {"text": text},
     "thinking": {"text": text},
     "tool_call": TOOL_PART,
-    "error": {"message": text},
+    "error": {"message": text, "code_": text},
 }
 
 

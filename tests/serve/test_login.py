@@ -66,9 +66,10 @@ class Guarded:
         return status, told.get("code", "")
 
 
-@pytest.fixture
-def guarded(tmp_path: Path) -> Iterator[Guarded]:
-    guarded = Guarded(tmp_path)
+@pytest.fixture(scope="module")
+def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Guarded]:
+    """A server for all tests that do not end it."""
+    guarded = Guarded(tmp_path_factory.mktemp("guarded"))
     yield guarded
     guarded.server.close()
 
@@ -96,22 +97,26 @@ def test_a_cookie_does_what_its_key_does_for_our_own_pages(guarded: Guarded) -> 
 
 
 def test_a_login_ends_with_its_key_its_logout_and_not_with_the_server(
-    guarded: Guarded, tmp_path: Path
+    tmp_path: Path,
 ) -> None:
-    first, second = guarded.cookie(), guarded.cookie()
-    origin = {"Origin": guarded.origin}
-    guarded.server.post("/api/logout", {}, cookie=second, **origin)
-    assert (guarded.reads(first), guarded.reads(second)) == (200, 401)
-    port = guarded.server.port
-    guarded.server.end()
-    guarded.server = Server(tmp_path, PLAY, port=port)
-    assert (guarded.reads(first), guarded.reads(second)) == (200, 401)
-    kept = (tmp_path / "data" / "logins.json").read_text()
-    assert first.partition("=")[2] not in kept
-    wrapper("serve", "keys", "remove", "me", "--data", str(tmp_path / "data"))
-    assert guarded.reads(first) == 401
-    guarded.make_key("me")
-    assert guarded.reads(first) == 401  # another key of the same name
+    guarded = Guarded(tmp_path)
+    try:
+        first, second = guarded.cookie(), guarded.cookie()
+        origin = {"Origin": guarded.origin}
+        guarded.server.post("/api/logout", {}, cookie=second, **origin)
+        assert (guarded.reads(first), guarded.reads(second)) == (200, 401)
+        port = guarded.server.port
+        guarded.server.end()
+        guarded.server = Server(tmp_path, PLAY, port=port)
+        assert (guarded.reads(first), guarded.reads(second)) == (200, 401)
+        kept = (tmp_path / "data" / "logins.json").read_text()
+        assert first.partition("=")[2] not in kept
+        wrapper("serve", "keys", "remove", "me", "--data", str(tmp_path / "data"))
+        assert guarded.reads(first) == 401
+        guarded.make_key("me")
+        assert guarded.reads(first) == 401  # another key of the same name
+    finally:
+        guarded.server.close()
 
 
 def test_without_keys_there_is_nothing_to_log_in_to(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import pytest
 from agent_wrap import entries
 from agent_wrap.serve.archived import QUIET
 
-from ..harness import Run, scripted, wrapper
+from ..harness import Run, scripted, wait_for, wrapper
 from .client import ListParser, Stream, get
 from .viewed import TS, Viewed, begin, end, write
 
@@ -132,6 +132,15 @@ def test_a_run_that_is_replaced_is_told_anew(tmp_path: Path) -> None:
             stream.until_kind("snapshot")
         turn = stream.frames[0].data["inProgressTurn"]
         assert turn[0]["userMessage"] == "new"
+
+
+def test_a_browser_is_opened_when_that_is_asked_for(tmp_path: Path) -> None:
+    write(tmp_path / "a", [*begin(), end(2)])
+    told, browser = tmp_path / "told", tmp_path / "browser"
+    browser.write_text(f'#!/bin/sh\nprintf %s "$1" >{told}\n')
+    browser.chmod(0o700)
+    with Viewed(tmp_path, tmp_path / "a", "--open", BROWSER=str(browser)) as viewed:
+        wait_for(lambda: told.exists() and told.read_text() == viewed.url, "a browser")
 
 
 @pytest.mark.parametrize(

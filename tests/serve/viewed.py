@@ -52,7 +52,9 @@ def write(archive: Path, written: Iterable[Entry]) -> Path:
 class Viewed:
     """The page on a path, until the block ends."""
 
-    def __init__(self, folder: Path, path: Path, *options: str) -> None:
+    def __init__(
+        self, folder: Path, path: Path, *options: str, **variables: str
+    ) -> None:
         self.out = folder / f"viewed-{time.monotonic_ns()}"
         with self.out.open("wb") as out:
             self.process = subprocess.Popen(
@@ -60,7 +62,7 @@ class Viewed:
                 stdin=subprocess.DEVNULL,
                 stdout=out,
                 stderr=subprocess.STDOUT,
-                env=environment(folder / "unused"),
+                env=environment(folder / "unused", **variables),
             )
         wait_for(lambda: b"\n" in self.out.read_bytes() or self.ended, "an address")
         assert not self.ended, self.out.read_text()

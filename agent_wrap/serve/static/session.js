@@ -70,7 +70,7 @@ export class Session {
     }
     for (const part of parts ?? [{ type: "text", text: content }]) {
       if (part.type === "text" || part.type === "thinking") this.say(part.type, part.text);
-      else if (part.type === "error") this.add({ kind: "error", text: part.message });
+      else if (part.type === "error") this.add({ kind: "error", text: part.message, code: part.code });
       else if (part.type === "tool_call") this.tool({ ...part }, false);
     }
   }
