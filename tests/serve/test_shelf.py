@@ -150,6 +150,7 @@ def test_a_browser_is_opened_when_that_is_asked_for(tmp_path: Path) -> None:
         ("missing", (), "No such file"),
         ("dialog", ("--listen", "0.0.0.0:0"), "others can reach"),
         ("dialog", ("--listen", "nonsense"), "HOST:PORT"),
+        ("dialog", ("--json",), "--json is for the terminal"),
     ],
 )
 def test_what_cannot_be_shown(

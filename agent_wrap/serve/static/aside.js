@@ -84,10 +84,11 @@ function figuresOf({ contextUsage: context, cost, usage }) {
   const found = [];
   if (context?.totalTokens) {
     const most = context.maxTokens ? ` of ${count(context.maxTokens)}` : "";
-    found.push(["Context", `${count(context.totalTokens)}${most} tokens`, `${short(context.totalTokens)} tokens`]);
+    const words = most ? `${count(context.totalTokens)}${most} tokens` : several(context.totalTokens, "token");
+    found.push(["Context", words, `${short(context.totalTokens)} tokens`]);
   }
-  if (context?.cacheReadTokens) found.push(["From the cache", `${count(context.cacheReadTokens)} tokens`]);
-  if (context?.outputTokens) found.push(["Last answer", `${count(context.outputTokens)} tokens`]);
+  if (context?.cacheReadTokens) found.push(["From the cache", several(context.cacheReadTokens, "token")]);
+  if (context?.outputTokens) found.push(["Last answer", several(context.outputTokens, "token")]);
   if (typeof cost === "number") found.push(["Cost", dollars(cost), dollars(cost)]);
   if (usage?.utilization) found.push([usage.windowLabel ?? "Used", `${Math.round(usage.utilization)} %`]);
   return found;
