@@ -30,10 +30,10 @@ LAYERS = [
     {"resources", "echo", "finish", "plan", "keeper", "ladder", "talk", "guardian"},
     {"first_lines", "streams", "recorder", "testing", "dialog_writer"},
     {
+        *("serve.keys", "serve.logins", "serve.bodies", "serve.login", "serve.page"),
         *("serve.wire", "serve.log", "serve.status", "serve.pieces"),
         *("serve.history", "serve.reasons", "serve.translate", "serve.session"),
         *("serve.access", "serve.feed", "serve.listener", "serve.web", "serve.live"),
-        *("serve.keys", "serve.logins", "serve.bodies", "serve.login", "serve.page"),
     },
     {"running", "summary", "side_files"},
     {"assembly", "rescue"},
