@@ -24,9 +24,9 @@ class Server:
         folder: Path,
         command: Sequence[str],
         *options: str,
+        port: int = 0,
         adapter: str = "claude-code",
         env: Mapping[str, str] | None = None,
-        port: int = 0,
     ) -> None:
         self.folder = folder
         self.work = folder / "work"
