@@ -50,15 +50,22 @@ class Prepared:
 class Brief:
     """What a two-way agent is told when it starts: its task, and where it works.
 
-    `two_way` is false where its stream is only read.
+    `two_way` is false where its stream is only read; `session` is a session of the
+    agent to go on with, where there is one.
     """
 
     def __init__(
-        self, prompt: str = "", cwd: str = "", *, two_way: bool = False
+        self,
+        prompt: str = "",
+        cwd: str = "",
+        *,
+        two_way: bool = False,
+        session: str = "",
     ) -> None:
         self.prompt = prompt
         self.cwd = cwd
         self.two_way = two_way
+        self.session = session
 
 
 class Surroundings:
@@ -181,10 +188,17 @@ class Adapter:
         """End of the stream: give what was held back."""
         return ()
 
-    def answer(self, interaction_id: str, resolution: str) -> Iterable[Event]:
+    def answer(
+        self,
+        interaction_id: str,
+        resolution: str,
+        content: Mapping[str, Any] | None = None,
+    ) -> Iterable[Event]:
         """Tell a two-way agent what was decided on something it asked.
 
-        `resolution` is `approved`, `denied` or `cancelled`.
+        `resolution` is `approved`, `denied`, `cancelled` (nobody decides), or
+        `answered`: then `content` is a form's fields, or the answers to questions, by
+        their numbers from 0 on as texts.
         """
         return ()
 
@@ -215,6 +229,16 @@ class Adapter:
         prompt in the command where it is there.
         """
         return Prepared(command, prompt=prompt)
+
+    @classmethod
+    def resume(cls, command: Sequence[str], session_id: str) -> Sequence[str] | None:
+        """Give the command that goes on with a session of the agent.
+
+        None: it has no way. A two-way agent that is told in its own protocol
+        (`brief.session`) gives the command as it is. Called before `prepare`, for
+        programs named in `programs` and for two-way agents.
+        """
+        return None
 
     @classmethod
     def model_from(cls, command: Sequence[str]) -> str:

@@ -22,6 +22,7 @@ import anyio
 from anyio.abc import Process
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 
+from agent_wrap import answers
 from agent_wrap.entries import timestamp
 from agent_wrap.errors import AgentWrapError, ArchiveError, UsageError
 from agent_wrap.event_lines import from_line
@@ -113,7 +114,7 @@ async def arun(
 
     Cancelling ends the run as a stop signal does: its dialog is complete.
     """
-    async with open_run(command, env=env, **options) as started:
+    async with _open(command, env, options, answered=False) as started:
         return await started.result()
 
 
@@ -121,11 +122,17 @@ class Run:
     """A run under way: iterate over its events, then ask for its `result`."""
 
     def __init__(
-        self, call: _Call, process: Process, events: MemoryObjectReceiveStream[Event]
+        self,
+        call: _Call,
+        process: Process,
+        events: MemoryObjectReceiveStream[Event],
+        answers_fd: int,
     ) -> None:
         self._call = call
         self._process = process
         self._events = events
+        self._answers_fd = answers_fd
+        self._answering = anyio.Lock()
         self._said = bytearray()
 
     @property
@@ -146,6 +153,23 @@ class Run:
         if self._process.returncode is None:
             self._process.terminate()
 
+    async def answer(
+        self,
+        interaction_id: str,
+        resolution: str,
+        content: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Answer what the agent asked (`ApprovalAsked` and its like), inside the block.
+
+        `resolution` is `approved`, `denied`, `cancelled`, or `answered` with `content`:
+        a form's fields, or texts by the questions' numbers (`{"0": "yes"}`). Needs
+        `permissions="ask"`. What does not wait any longer is not answered; how it was
+        settled comes as `InteractionResolved`.
+        """
+        answer = answers.Answer(interaction_id, resolution, content)
+        async with self._answering:
+            await answers.write(self._answers_fd, answer)
+
 
 @asynccontextmanager
 async def open_run(
@@ -159,23 +183,40 @@ async def open_run(
 
     Leaving the block before the end stops the run; its dialog is complete then.
     """
+    async with _open(command, env, options, answered=True) as started:
+        yield started
+
+
+@asynccontextmanager
+async def _open(
+    command: Sequence[str],
+    env: Mapping[str, str] | None,
+    options: Mapping[str, Any],
+    *,
+    answered: bool,
+) -> AsyncIterator[Run]:
+    """Start a run; `answered`: the caller may answer what the agent asks."""
     call = _Call(command, env, options)
     ours, theirs = os.pipe()
+    listening, answering = os.pipe()
+    told = ["--answers-fd", str(listening)] if answered else []
     try:
         process = await anyio.open_process(
-            [*call.program, "--events-fd", str(theirs), *call.arguments],
+            [*call.program, "--events-fd", str(theirs), *told, *call.arguments],
             stdin=subprocess.PIPE,
             env=call.environment,
-            pass_fds=(theirs,),
+            pass_fds=(theirs, listening) if answered else (theirs,),
             **call.outputs,
         )
     except BaseException:
         os.close(ours)
+        os.close(answering)
         raise
     finally:
         os.close(theirs)
+        os.close(listening)
     sending, events = anyio.create_memory_object_stream[Event](math.inf)
-    started = Run(call, process, events)
+    started = Run(call, process, events, answering)
     failure: Exception | None = None
     try:
         async with anyio.create_task_group() as tasks:
@@ -190,6 +231,7 @@ async def open_run(
                 events.close()
     finally:
         os.close(ours)
+        os.close(answering)
     if failure is not None:
         raise failure
 

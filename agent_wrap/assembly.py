@@ -110,7 +110,12 @@ class Assembly:
         if plan.adapter is None:
             return None
         adapter = plan.adapter()
-        adapter.brief = Brief(plan.prompt or "", plan.cwd, two_way=plan.two_way)
+        adapter.brief = Brief(
+            plan.prompt or "",
+            plan.cwd,
+            two_way=plan.two_way,
+            session=plan.settings.resume,
+        )
         return adapter
 
     def _chosen(self, name: str, adapter: Adapter) -> None:
@@ -172,6 +177,7 @@ def live_session(run: Run) -> Live | None:
         runtime=lambda: plan.agent_name,
         prompt=plan.prompt,
         heartbeat=plan.settings.sse_heartbeat,
+        ask_timeout=plan.settings.ask_timeout,
         announce=plan.settings.serve_announce,
         clean=run.redactor.replace_line,
     )

@@ -197,16 +197,18 @@ class QuestionAsked:
 
     id: str
     questions: tuple[dict[str, Any], ...] = ()
+    tool_id: str = ""
 
 
 @value
 class ElicitationAsked:
-    """The agent waits for a form to be filled in (MCP elicitation)."""
+    """The agent waits for a form to be filled in, or a page to be visited (MCP)."""
 
     id: str
     server: str
     message: str
     schema: dict[str, Any] = field(default_factory=dict)
+    url: str = ""
 
 
 @value

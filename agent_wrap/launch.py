@@ -14,7 +14,7 @@ import time
 
 from agent_wrap import first_lines, guardian, process
 from agent_wrap.errors import SpawnError, UsageError
-from agent_wrap.plan import deliver_prompt, give_side_folder, make_plan
+from agent_wrap.plan import check_asking, deliver_prompt, give_side_folder, make_plan
 from agent_wrap.running import Run
 from agent_wrap.settings import Settings
 from agent_wrap.stderr import say
@@ -31,10 +31,13 @@ def launch(settings: Settings, started: float, mask: set[int]) -> int:
     Signals must be blocked already; `mask` is the mask as it was. Raises UsageError,
     AdapterError or ArchiveError before anything has run.
     """
-    if settings.events_fd is not None:
-        os.set_inheritable(settings.events_fd, False)  # ours, not the agent's
+    for fd in (settings.events_fd, settings.answers_fd):
+        if fd is not None:
+            os.set_inheritable(fd, False)  # ours, not the agent's
     caller = None if settings.caller is None else _watch_caller(settings.caller)
     plan = make_plan(settings)
+    answered = bool(settings.serve) or settings.answers_fd is not None
+    check_asking(plan, answered=answered)
     listener = _listen(settings) if settings.serve else None
     archive = Archive.open(settings.archive)
     if plan.identity is not None:

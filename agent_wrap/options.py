@@ -88,6 +88,19 @@ def switch(value: str) -> bool:
     raise ValueError("1, 0, true or false")
 
 
+def session(value: str) -> str:
+    """Take the id of a session; it came from an agent, and must be no option."""
+    if not is_plain(value):
+        raise ValueError("the id of a session")
+    return value
+
+
+def is_plain(name: str) -> bool:
+    """Is this a name that nothing can take for anything else?"""
+    plain = "".join(sign for sign in name if sign not in "-_.:")
+    return plain.isalnum() and name.isascii() and name[:1] not in "-"
+
+
 def one_of(*words: str) -> Callable[[str], str]:
     """Make a parser that takes one of the words."""
 
@@ -151,6 +164,12 @@ OPTIONS: tuple[Option, ...] = (
     ),
     Option("agent", "NAME", text, "init.data.agent (else the adapter's name)"),
     Option("cwd", "DIR", text, "where the agent runs (else here)"),
+    Option(
+        "resume",
+        "ID",
+        session,
+        "go on with this session of the agent, where its adapter knows how",
+    ),
     Option("prompt", "TEXT", text, "what the agent is asked"),
     Option("prompt_file", "FILE", text, "the same from a file; - is stdin"),
     Option(
@@ -210,9 +229,11 @@ OPTIONS: tuple[Option, ...] = (
     Option(
         "permissions",
         "WHAT",
-        one_of("allow", "deny", "fail"),
-        "what two-way agents are told when they ask: allow, deny, fail (ends the run)",
+        one_of("allow", "deny", "fail", "ask"),
+        "what two-way agents are told when they ask: allow, deny, fail (ends the run); "
+        "ask: what a client of the live session says",
     ),
+    Option("ask_timeout", "S", seconds, "ask: denied after so long (600)"),
     Option(
         "echo",
         "HOW",
@@ -239,6 +260,7 @@ OPTIONS: tuple[Option, ...] = (
     Option("config", "FILE", text, "the same options from a TOML file"),
     Option("events_fd", "FD", descriptor, ""),
     Option("caller", "PID", count, ""),
+    Option("answers_fd", "FD", descriptor, ""),
 )
 BY_FLAG = {option.flag: option for option in OPTIONS}
 BY_NAME = {option.name: option for option in OPTIONS}

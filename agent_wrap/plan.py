@@ -9,12 +9,15 @@ import os
 import time
 
 from agent_wrap import registry
+from agent_wrap.errors import UsageError
 from agent_wrap.identity import Identity, find_identity
 from agent_wrap.settings import Settings, run_directory
 from agent_wrap.writer import PROMPT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from agent_wrap.adapter import Adapter
     from agent_wrap.redact import Redactor
     from agent_wrap.writer import Archive
@@ -85,12 +88,56 @@ def make_plan(settings: Settings) -> Plan:
     elif (found := registry.by_program(plan.command)) is not None:
         entry, plan.detected_by = found, "program"
     else:
+        if settings.resume:
+            plan.notes.append("--resume had no effect: the adapter is not known yet")
         return plan
     plan.adapter_name = entry.name
     plan.adapter = entry.load()
+    if settings.resume:
+        _resume(plan, plan.adapter)
     if registry.program_of(plan.command) in plan.adapter.programs:
         _adapt(plan, plan.adapter)
     return plan
+
+
+def check_asking(plan: Plan, *, answered: bool) -> None:
+    """See that `--permissions ask` has who answers and who asks. Raises UsageError."""
+    if plan.settings.permissions != "ask":
+        return
+    if not answered:
+        raise UsageError(
+            "--permissions ask: nobody could answer",
+            "Add --serve HOST:PORT, use `agent-wrap serve`, or say allow or deny",
+        )
+    if not plan.two_way:
+        raise UsageError(
+            "--permissions ask: COMMAND does not ask over its stdin and stdout",
+            "docs/sessions.md names commands that do",
+        )
+
+
+def can_resume(plan: Plan) -> bool:
+    """Does the adapter know how this command goes on with a session?"""
+    return plan.adapter is not None and _resumed(plan, plan.adapter, "id") is not None
+
+
+def _resumed(plan: Plan, adapter: type[Adapter], session: str) -> Sequence[str] | None:
+    command = plan.settings.command
+    if plan.two_way or registry.program_of(command) in adapter.programs:
+        return adapter.resume(command, session)
+    return None
+
+
+def _resume(plan: Plan, adapter: type[Adapter]) -> None:
+    """Let an adapter make its agent go on with a session."""
+    words = _resumed(plan, adapter, plan.settings.resume)
+    if words is None:
+        plan.notes.append(
+            f"--resume had no effect: {plan.adapter_name} cannot tell this command to "
+            "go on with a session"
+        )
+    else:
+        plan.command = list(words)
 
 
 def _adapt(plan: Plan, adapter: type[Adapter]) -> None:

@@ -11,7 +11,7 @@ is recognised, and reads them as plain text when none is (`Detection`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from agent_wrap.adapter import Adapter
@@ -97,10 +97,18 @@ class Reader:
             self.adapter = self._detection.fallback()
             yield from self._remember_turns(self._release())
 
-    def answer(self, interaction_id: str, resolution: str) -> Iterator[Event]:
+    def answer(
+        self,
+        interaction_id: str,
+        resolution: str,
+        content: Mapping[str, Any] | None = None,
+    ) -> Iterator[Event]:
         """Give what the adapter makes of a decision on something the agent asked."""
-        if (adapter := self.adapter) is not None:
-            yield from self._guarded(lambda: adapter.answer(interaction_id, resolution))
+        if (adapter := self.adapter) is None:
+            return
+        told = (interaction_id, resolution)  # most decisions have no content
+        more = () if content is None else (content,)
+        yield from self._guarded(lambda: adapter.answer(*told, *more))
 
     def cancel(self) -> Iterator[Event]:
         """Give what asks a two-way agent to stop."""

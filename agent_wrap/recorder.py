@@ -7,7 +7,8 @@ No event loop: the supervisor calls it, one chunk after the other.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
 
 from agent_wrap.clocks import Clocks
 from agent_wrap.dialog import Dialog
@@ -91,9 +92,14 @@ class Recorder:
         self._record(self.reader.settle())
         self._record(self.reader.pause())
 
-    def answer(self, interaction_id: str, resolution: str) -> None:
+    def answer(
+        self,
+        interaction_id: str,
+        resolution: str,
+        content: Mapping[str, Any] | None = None,
+    ) -> None:
         """Record what a decision on something the agent asked leads to."""
-        self._record(self.reader.answer(interaction_id, resolution))
+        self._record(self.reader.answer(interaction_id, resolution, content))
 
     def cancel(self) -> None:
         """Record what asking the agent to stop leads to."""

@@ -42,6 +42,7 @@ class Settings:
     model: str = ""
     agent: str = ""
     cwd: str = ""
+    resume: str = ""
     prompt: str | None = None
     prompt_file: str = ""
     prompt_via: str = "auto"
@@ -58,6 +59,7 @@ class Settings:
     price_table: bytes = b""
     max_line_bytes: int = 64 * 1024 * 1024
     permissions: str = "deny"
+    ask_timeout: float = 600.0
     echo: str = "auto"
     user: str = ""
     no_adapt: bool = False
@@ -72,6 +74,7 @@ class Settings:
     sse_heartbeat: float = 10.0
     events_fd: int | None = None
     caller: int | None = None
+    answers_fd: int | None = None
     daemon_socket: str = ""
     environment: Mapping[str, str] = {}  # never changed: the class is frozen
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import anyio
 from anyio.abc import TaskGroup
 
-from agent_wrap import assembly, first_lines, process
+from agent_wrap import answers, assembly, first_lines, process
 from agent_wrap.closing import Closing
 from agent_wrap.daemon import project
 from agent_wrap.echo import Echo
@@ -209,13 +209,29 @@ class Supervisor:
             story=self.recorder.story,
             answer=self.recorder.answer,
             fail=lambda what: self._end(Cause.PERMISSION, detail=what),
+            ask_timeout=self.settings.ask_timeout,
         )
         if self.plan.stdin is not None:
             talk.send(self.plan.stdin)
         self.recorder.watchers.append(talk.watch)
         tasks.start_soon(talk.run)
         self._talk = talk
+        if self._live is not None:
+            self._live.answer = talk.settle
+        if self.settings.answers_fd is not None:
+            tasks.start_soon(self._listen_to_caller, self.settings.answers_fd, talk)
         return talk
+
+    async def _listen_to_caller(self, fd: int, talk: Talk) -> None:
+        """Take the answers of our Python caller, as long as there is one."""
+        await answers.listen(fd, lambda a: talk.settle(a.id, a.resolution, a.content))
+        if self._live is None:
+            talk.nobody_answers()
+
+    @property
+    def _asks(self) -> bool:
+        """Is a person asked?"""
+        return self._talk is not None and bool(self._talk.asked)
 
     def _cancel(self) -> None:
         """Ask a two-way agent to stop, and end its input."""
@@ -300,7 +316,7 @@ class Supervisor:
                 sampled = now
             due = clocks.due(
                 now,
-                busy=recorder.dialog.tools_open > 0,
+                busy=recorder.dialog.tools_open > 0 or self._asks,
                 finished=recorder.story.final is not None,
                 background=bool(recorder.story.background),
             )

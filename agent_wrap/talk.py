@@ -1,8 +1,9 @@
 """The agent's standard input: the prompt, and what a two-way agent is told.
 
 What the adapter wants sent goes out in order, and never blocks the reading of what
-the agent says meanwhile. Permissions are answered by the policy of the run. The input
-ends with the agent's final event: later, where its background tasks may still ask.
+the agent says meanwhile. What it asks is answered by the policy of the run, or by
+whoever settles it in time. The input ends with the agent's final event: later, where
+its background tasks may still ask.
 """
 
 from __future__ import annotations
@@ -10,15 +11,18 @@ from __future__ import annotations
 import os
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import anyio
 
+from agent_wrap.asked import Asked
 from agent_wrap.entries import Entry
 from agent_wrap.events import (
     ApprovalAsked,
     ElicitationAsked,
     Event,
+    InteractionResolved,
     QuestionAsked,
     RunFinished,
     Send,
@@ -31,14 +35,14 @@ LINGER = 5.0
 LEAVE = 1.0
 """Seconds that an agent may take to say that it was cancelled: the end of its input
 would stop some of them before that."""
-_RESOLUTIONS = {"allow": "approved", "deny": "denied"}
 
 
 class Talk:
     """Our side of the conversation over one descriptor.
 
     `story` is what the agent has told of its run so far; `answer(id, resolution)` asks
-    the adapter to answer; `fail(what)` ends the run.
+    the adapter to answer; `fail(what)` ends the run. With the policy `ask`, questions
+    wait for `settle`, `ask_timeout` seconds at most.
     """
 
     def __init__(
@@ -48,9 +52,12 @@ class Talk:
         two_way: bool,
         policy: str,
         story: Story,
-        answer: Callable[[str, str], None],
+        answer: Callable[[str, str, Mapping[str, Any] | None], None],
         fail: Callable[[str], None],
+        ask_timeout: float = 600.0,
     ) -> None:
+        self.asked = Asked(ask_timeout)
+        """What waits for `settle`."""
         self._fd = fd
         self._two_way = two_way
         self._policy = policy
@@ -58,7 +65,7 @@ class Talk:
         self._answer = answer
         self._fail = fail
         self._waiting: deque[bytes] = deque()
-        self._asked: deque[Event] = deque()
+        self._to_decide: deque[Event] = deque()
         self._closing = not two_way
         self._leave_at: float | None = None
         self._news = anyio.Event()
@@ -71,6 +78,24 @@ class Talk:
     def close(self) -> None:
         """End the agent's input once all has been sent."""
         self._closing = True
+        self._news.set()
+
+    def settle(
+        self,
+        interaction_id: str,
+        resolution: str,
+        content: Mapping[str, Any] | None = None,
+    ) -> bool:
+        """Answer what waits; false: it does not wait (any longer)."""
+        waited = self.asked.settle(interaction_id)
+        if waited:
+            self._answer(interaction_id, resolution, content)
+        return waited
+
+    def nobody_answers(self) -> None:
+        """Deny what waits, and whatever will be asked."""
+        self._policy = "deny"
+        self._to_decide.extend(self.asked.settle_all())
         self._news.set()
 
     def leave(self) -> None:
@@ -89,7 +114,12 @@ class Talk:
         elif isinstance(event, ApprovalAsked) and self._policy == "fail":
             self._fail(event.tool_name)
         elif isinstance(event, ApprovalAsked | QuestionAsked | ElicitationAsked):
-            self._asked.append(event)
+            if self._policy == "ask":
+                self.asked.add(event, time.monotonic())
+            else:
+                self._to_decide.append(event)
+        elif isinstance(event, InteractionResolved):
+            self.asked.settle(event.id)
         elif isinstance(event, RunFinished):
             # What runs in the background may wake the agent up, and it may ask again.
             waits = self._story.background and self._leave_at is None
@@ -102,25 +132,35 @@ class Talk:
         try:
             while True:
                 self._news = anyio.Event()
-                while self._asked:
-                    self._decide(self._asked.popleft())
+                self._to_decide.extend(self.asked.due(time.monotonic()))
+                while self._to_decide:
+                    self._decide(self._to_decide.popleft())
                 while self._waiting:
                     await self._write(self._waiting.popleft())
-                if self._closing and not self._asked:
+                if self._closing and not self._to_decide:
                     return
-                with anyio.move_on_after(self._patience()) as patience:
-                    await self._news.wait()
-                self._closing = self._closing or patience.cancelled_caught
+                await self._rest()
         except OSError:  # the agent does not read its stdin
             pass
         finally:
+            self.asked.settle_all()  # nothing could be answered any more
             os.close(self._fd)
+
+    async def _rest(self) -> None:
+        """Wait for news, for the end of a question's time, or of the input's."""
+        closes = self._patience()
+        expires = self.asked.until_next(time.monotonic())
+        ends = [seconds for seconds in (closes, expires) if seconds is not None]
+        with anyio.move_on_after(min(ends) if ends else None) as patience:
+            await self._news.wait()
+        if patience.cancelled_caught and closes is not None:
+            self._closing = self._closing or expires is None or closes <= expires
 
     def _patience(self) -> float | None:
         """Give how long the input stays open if nothing comes."""
         if self._leave_at is not None:
             return max(self._leave_at - time.monotonic(), 0)
-        return LINGER if self._story.final is not None else None
+        return LINGER if self._story.final is not None and not self.asked else None
 
     async def _write(self, data: bytes) -> None:
         while data:
@@ -129,6 +169,7 @@ class Talk:
 
     def _decide(self, event: Event) -> None:
         if isinstance(event, ApprovalAsked):
-            self._answer(event.id, _RESOLUTIONS[self._policy])
+            allowed = self._policy == "allow"
+            self._answer(event.id, "approved" if allowed else "denied", None)
         elif isinstance(event, QuestionAsked | ElicitationAsked):
-            self._answer(event.id, "cancelled")  # nobody is there to answer
+            self._answer(event.id, "cancelled", None)  # nobody is there to answer

@@ -6,7 +6,7 @@ import fcntl
 import os
 import signal
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ from agent_wrap.events import (
     ApprovalAsked,
     ElicitationAsked,
     Event,
+    InteractionResolved,
     QuestionAsked,
     RunFinished,
     Send,
@@ -38,11 +39,14 @@ RAN = SubagentUpdated("b", "completed")
 class Line:
     """A talk over a pipe, and what it did."""
 
-    def __init__(self, policy: str = "deny", *, two_way: bool = True) -> None:
+    def __init__(
+        self, policy: str = "deny", *, two_way: bool = True, ask_timeout: float = 600.0
+    ) -> None:
         self.reading, self.writing = os.pipe()
         os.set_blocking(self.reading, False)
         self.story = Story()
         self.answers: list[tuple[str, str]] = []
+        self.contents: list[Mapping[str, Any] | None] = []
         self.failed: list[str] = []
         self.talk = Talk(
             self.writing,
@@ -51,12 +55,19 @@ class Line:
             story=self.story,
             answer=self.answer,
             fail=self.failed.append,
+            ask_timeout=ask_timeout,
         )
 
-    def answer(self, interaction_id: str, resolution: str) -> None:
-        """As an adapter does: what is decided is sent."""
+    def answer(
+        self,
+        interaction_id: str,
+        resolution: str,
+        content: Mapping[str, Any] | None = None,
+    ) -> None:
+        """As an adapter does: what is decided is sent, and told."""
         self.answers.append((interaction_id, resolution))
         self.tell(Send(f"<{interaction_id} {resolution}>".encode()))
+        self.contents.append(content)
 
     def tell(self, *events: Event) -> None:
         """As a recorder does: the story first, then who watches."""
@@ -201,6 +212,73 @@ class TestAnswering:
         each = line("allow")
         each.tell(Send(b"1"), ApprovalAsked("a", "Bash"), OK)
         assert await each.whole() == b"1<a approved>"
+
+
+class TestAsking:
+    """Somebody answers: what is asked waits for it, within a time."""
+
+    async def test_what_is_settled(self, line: Callable[..., Line]) -> None:
+        each = line("ask")
+        async with each.running():
+            each.tell(ApprovalAsked("a", "Bash"), QuestionAsked("q"))
+            assert await still_open(each)
+            assert each.answers == []
+            assert each.talk.settle("q", "answered", {"0": "red"})
+            assert each.talk.settle("a", "approved")
+            await anyio.sleep(0.01)
+            assert each.read() == b"<q answered><a approved>"
+        assert each.contents == [{"0": "red"}, None]
+
+    async def test_only_what_waits_is_settled(self, line: Callable[..., Line]) -> None:
+        each = line("ask")
+        each.tell(ApprovalAsked("a", "Bash"), ApprovalAsked("b", "Bash"))
+        assert each.talk.settle("a", "denied")
+        each.tell(InteractionResolved("b", "cancelled"))  # taken back by the agent
+        for name in ("a", "b", "never asked"):
+            assert not each.talk.settle(name, "approved")
+        assert each.answers == [("a", "denied")]
+
+    async def test_out_of_time(self, line: Callable[..., Line]) -> None:
+        each = line("ask", ask_timeout=0.05)
+        async with each.running():
+            each.tell(ApprovalAsked("a", "Bash"), ElicitationAsked("e", "s", "m"))
+            for _ in range(10_000):
+                if len(each.answers) == 2:
+                    break
+                await anyio.sleep(0.001)
+            assert each.open
+            assert not each.talk.settle("a", "approved")
+        assert each.answers == [("a", "denied"), ("e", "cancelled")]
+
+    async def test_nobody_is_left_to_answer(self, line: Callable[..., Line]) -> None:
+        each = line("ask")
+        each.tell(ApprovalAsked("a", "Bash"))
+        each.talk.nobody_answers()
+        each.tell(ApprovalAsked("b", "Bash"), OK)
+        assert await each.whole() == b"<a denied><b denied>"
+
+    async def test_the_input_stays_open_for_a_background_that_asks(
+        self, line: Callable[..., Line], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """However long the person takes: the agent is finished, but waits."""
+        monkeypatch.setattr(talk_module, "LINGER", 0.01)
+        each = line("ask")
+        async with each.running():
+            each.tell(RUNS, OK, ApprovalAsked("a", "Bash"))
+            await anyio.sleep(0.05)
+            assert each.open
+            each.talk.settle("a", "approved")
+            await anyio.sleep(0.005)
+            assert each.read() in (b"<a approved>", b"")
+
+    async def test_nothing_can_be_settled_after_the_end(
+        self, line: Callable[..., Line]
+    ) -> None:
+        each = line("ask")
+        each.tell(ApprovalAsked("a", "Bash"), OK)
+        assert await each.whole() == b""
+        assert not each.talk.settle("a", "approved")
+        assert each.answers == []
 
 
 class TestEnding:

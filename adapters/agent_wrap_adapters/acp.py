@@ -10,7 +10,7 @@ from agent_wrap import Adapter, SideFile, Surroundings
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from typing import Any
 
     from agent_wrap.events import Event
@@ -52,13 +52,23 @@ class Acp(Adapter):
         """Give what was still being said."""
         return self._client.flush()
 
-    def answer(self, interaction_id: str, resolution: str) -> Iterator[Event]:
-        """Answer a request for permission."""
+    def answer(
+        self,
+        interaction_id: str,
+        resolution: str,
+        content: Mapping[str, Any] | None = None,
+    ) -> Iterator[Event]:
+        """Answer a request for permission: the protocol asks nothing else."""
         return self._client.answer(interaction_id, resolution)
 
     def cancel(self) -> Iterator[Event]:
         """Cancel the prompt: the clean way to stop."""
         return self._client.cancel()
+
+    @classmethod
+    def resume(cls, command: Sequence[str], session_id: str) -> Sequence[str]:
+        """Go on with a session by the protocol."""
+        return command
 
     @classmethod
     def recognises(cls, event: dict[str, Any]) -> bool:

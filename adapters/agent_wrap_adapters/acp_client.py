@@ -23,7 +23,7 @@ from agent_wrap_adapters.acp_updates import Updates
 from agent_wrap_adapters.acp_usage import LAST_ANSWER_ONLY, add, of_prompt
 from agent_wrap_adapters.two_way import NOT_OFFERED, nothing_to_ask, resolved, send
 
-INITIALIZE, NEW_SESSION, PROMPT = range(3)
+INITIALIZE, NEW_SESSION, PROMPT, LOAD_SESSION = range(4)
 _KINDS = {
     "approved": ("allow_once", "allow_always"),
     "denied": ("reject_once", "reject_always"),
@@ -42,10 +42,13 @@ class Client:
         self._options: dict[str, list[dict[str, Any]]] = {}
         self._ids: dict[str, Any] = {}
         self._used = Usage(scope="total")
+        self._earlier = ""
+        self._loading = False
 
     def start(self, brief: Brief) -> Iterator[Event]:
         """Begin: what we offer is nothing but to be talked to."""
         self._prompt, self._cwd = brief.prompt, brief.cwd
+        self._earlier = brief.session
         if brief.two_way and not brief.prompt:
             yield from nothing_to_ask()
             return
@@ -61,6 +64,8 @@ class Client:
         """Read an answer to us, a request to us, or a notification."""
         method = get_text(event, "method")
         if method == "session/update":
+            if self._loading:  # what was said before is told again
+                return
             yield from self._updates.read(get_dict(get_dict(event, "params"), "update"))
         elif method == "session/request_permission":
             yield from self._permission(event.get("id"), get_dict(event, "params"))
@@ -69,6 +74,8 @@ class Client:
         elif method:
             if not method.startswith(_EXTENSIONS):
                 yield Unknown(method)
+        elif "error" in event and event.get("id") == LOAD_SESSION:
+            yield from self._begin_anew(get_text(get_dict(event, "error"), "message"))
         elif "error" in event:
             error = get_dict(event, "error")
             yield from self._finish(False, get_text(error, "message"), "error")
@@ -111,14 +118,33 @@ class Client:
         elif "protocolVersion" in result or request == INITIALIZE:
             self._agent = get_dict(result, "agentInfo")
             yield self._started("")
-            params: dict[str, Any] = {"cwd": self._cwd, "mcpServers": []}
-            yield _request(NEW_SESSION, "session/new", params)
-        elif "sessionId" in result or request == NEW_SESSION:
-            self._session = get_text(result, "sessionId")
+            able = get_dict(result, "agentCapabilities").get("loadSession") is True
+            if not self._earlier:
+                yield self._open(NEW_SESSION, "session/new")
+            elif able:
+                self._loading = True
+                about = {"sessionId": self._earlier}
+                yield self._open(LOAD_SESSION, "session/load", **about)
+            else:
+                yield from self._begin_anew("it cannot load sessions")
+        elif "sessionId" in result or request in (NEW_SESSION, LOAD_SESSION):
+            self._loading = False
+            self._session = get_text(result, "sessionId") or self._earlier
             yield self._started(_model(result))
             prompt = [{"type": "text", "text": self._prompt}]
             params = {"sessionId": self._session, "prompt": prompt}
             yield _request(PROMPT, "session/prompt", params)
+
+    def _open(self, number: int, method: str, **about: str) -> Send:
+        params = {**about, "cwd": self._cwd, "mcpServers": []}
+        return _request(number, method, params)
+
+    def _begin_anew(self, why: str) -> Iterator[Event]:
+        """Begin a session, since the earlier one cannot be gone on with."""
+        self._loading = False
+        yield Notice(f"session {self._earlier} cannot be continued: {why}")
+        self._earlier = ""
+        yield self._open(NEW_SESSION, "session/new")
 
     def _started(self, model: str) -> SessionStarted:
         name, version = (get_text(self._agent, key) for key in ("name", "version"))

@@ -14,7 +14,7 @@ from agent_wrap_adapters.command_line import CommandLine
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from typing import Any
 
     from agent_wrap.events import Event
@@ -56,6 +56,7 @@ class ClaudeCode(CommandLine):
 
     programs = frozenset({"claude", "claude-code"})
     options = _OPTIONS
+    session_options = ("--resume", "-r", "--continue", "-c", "--session-id")
     model_options = ("--model",)
     model_variables = ("ANTHROPIC_MODEL",)
     versions_checked = ("2.1.197", "2.1.332")
@@ -77,9 +78,14 @@ class ClaudeCode(CommandLine):
         """Begin the conversation, where there is one."""
         return self._stream.control.start(self.brief)
 
-    def answer(self, interaction_id: str, resolution: str) -> Iterator[Event]:
+    def answer(
+        self,
+        interaction_id: str,
+        resolution: str,
+        content: Mapping[str, Any] | None = None,
+    ) -> Iterator[Event]:
         """Answer a request for permission, a question or a form."""
-        return self._stream.control.answer(interaction_id, resolution)
+        return self._stream.control.answer(interaction_id, resolution, content)
 
     def cancel(self) -> Iterator[Event]:
         """Interrupt the agent."""

@@ -14,7 +14,7 @@ from agent_wrap_adapters.command_line import CommandLine
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from typing import Any
 
     from agent_wrap.events import Event
@@ -59,9 +59,14 @@ class Codex(CommandLine):
         """Begin the conversation, where there is one."""
         return self._app_server.client.start(self.brief)
 
-    def answer(self, interaction_id: str, resolution: str) -> Iterator[Event]:
+    def answer(
+        self,
+        interaction_id: str,
+        resolution: str,
+        content: Mapping[str, Any] | None = None,
+    ) -> Iterator[Event]:
         """Answer a request for approval, a question or a form."""
-        return self._app_server.client.answer(interaction_id, resolution)
+        return self._app_server.client.answer(interaction_id, resolution, content)
 
     def cancel(self) -> Iterator[Event]:
         """Interrupt the turn."""
@@ -99,6 +104,24 @@ class Codex(CommandLine):
         added = [] if found.has(*_JSON) else ["--json"]
         words[flag_at:flag_at] = added
         return Prepared(words, prompt=prompt, stdin=stdin, added=added)
+
+    @classmethod
+    def resume(cls, command: Sequence[str], session_id: str) -> Sequence[str] | None:
+        """Go on with a thread: `exec resume ID PROMPT`; the app-server is asked."""
+        words = list(command)
+        found = parse(words, after_program(words, cls.programs), _OPTIONS)
+        if _serves(found):
+            return words
+        operands = found.operands
+        if not operands or operands[0][1] not in _EXEC or len(operands) > 2:
+            return None  # another job, or a thread is named already
+        if len(operands) == 1:
+            return [*words, "resume", session_id]
+        # Options of `exec` that `resume` has not: they must all stand before it.
+        at, prompt = operands[1]
+        rest = [word for word in words[at + 1 :] if word != "--"]
+        before = [word for word in words[operands[0][0] : at] if word != "--"]
+        return [*words[: operands[0][0]], *before, *rest, "resume", session_id, prompt]
 
     @classmethod
     def model_from(cls, command: Sequence[str]) -> str:

@@ -5,7 +5,7 @@ The id spaces of the two sides are apart: the server counts its requests from 0 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from agent_wrap import Brief
@@ -21,10 +21,16 @@ from agent_wrap.events import (
     Unknown,
 )
 from agent_wrap.shapes import get_dict, get_dicts, get_text
-from agent_wrap_adapters.two_way import NOT_OFFERED, nothing_to_ask, resolved, send
+from agent_wrap_adapters.two_way import (
+    NOT_OFFERED,
+    answer_to,
+    nothing_to_ask,
+    resolved,
+    send,
+)
 
-INITIALIZE, START_THREAD, START_TURN, INTERRUPT = range(1, 5)
-_DECISIONS = {"approved": "accept", "denied": "decline"}
+INITIALIZE, START_THREAD, START_TURN, INTERRUPT, RESUME_THREAD = range(1, 6)
+_DECISIONS = {"approved": "accept", "answered": "accept", "denied": "decline"}
 
 
 class Client:
@@ -48,7 +54,11 @@ class Client:
     def answered(self, event: dict[str, Any]) -> Iterator[Event]:
         """Read the answer to a request of ours, and go on to the next one."""
         request, error = event.get("id"), get_text(get_dict(event, "error"), "message")
-        if error and self._brief.two_way and request != INTERRUPT:
+        if error and self._brief.two_way and request == RESUME_THREAD:
+            session = self._brief.session
+            yield Notice(f"thread {session} cannot be continued: {error}")
+            yield self._start_thread()
+        elif error and self._brief.two_way and request != INTERRUPT:
             yield RunFinished(False, error, "error")
         elif error:
             yield Notice(error)
@@ -56,14 +66,24 @@ class Client:
             return
         elif request == INITIALIZE:
             yield send({"method": "initialized"})
-            where = {"cwd": self._brief.cwd}
-            yield _request(START_THREAD, "thread/start", where)
-        elif request == START_THREAD:
+            yield (
+                self._start_thread()
+                if not self._brief.session
+                else _request(
+                    RESUME_THREAD,
+                    "thread/resume",
+                    {"threadId": self._brief.session, "cwd": self._brief.cwd},
+                )
+            )
+        elif request in (START_THREAD, RESUME_THREAD):
             told = [{"type": "text", "text": self._brief.prompt}]
             params = {"threadId": self.thread, "input": told}
             if _could_do_nothing(get_dict(event, "result")):
                 params["approvalPolicy"] = "untrusted"
             yield _request(START_TURN, "turn/start", params)
+
+    def _start_thread(self) -> Send:
+        return _request(START_THREAD, "thread/start", {"cwd": self._brief.cwd})
 
     def asked(self, event: dict[str, Any]) -> Iterator[Event]:
         """Read a request of the server."""
@@ -82,7 +102,12 @@ class Client:
         if self._asked.pop(request_id, None) is not None:
             yield InteractionResolved(request_id, "answered")
 
-    def answer(self, interaction_id: str, resolution: str) -> Iterator[Event]:
+    def answer(
+        self,
+        interaction_id: str,
+        resolution: str,
+        content: Mapping[str, Any] | None = None,
+    ) -> Iterator[Event]:
         """Say what was decided on something that the server asked."""
         event = self._asked.pop(interaction_id, None)
         if event is None:
@@ -95,9 +120,11 @@ class Client:
         elif method.endswith("requestApproval"):
             result = {"decision": decision}
         elif method == "item/tool/requestUserInput":
-            result = {"answers": {}}
+            asked = get_dicts(params, "questions")
+            result = {"answers": _by_question(asked, content or {})}
         else:
-            result = {"action": decision, "content": None}
+            told = dict(content or {}) if resolution == "answered" else None
+            result = {"action": decision, "content": told}
         yield send({"id": event["id"], "result": result})
         yield resolved(interaction_id, resolution)
 
@@ -134,15 +161,29 @@ def _interaction(
     if method.startswith("item/") and method.endswith("/requestApproval"):
         return ApprovalAsked(request_id, method.split("/")[1], params, item_id)
     if method == "item/tool/requestUserInput":
-        return QuestionAsked(request_id, tuple(get_dicts(params, "questions")))
+        questions = tuple(get_dicts(params, "questions"))
+        return QuestionAsked(request_id, questions, item_id)
     if method == "mcpServer/elicitation/request":
         return ElicitationAsked(
             request_id,
             get_text(params, "serverName"),
             get_text(params, "message"),
             get_dict(params, "requestedSchema"),
+            get_text(params, "url"),
         )
     return None
+
+
+def _by_question(
+    questions: list[dict[str, Any]], content: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Give the answers as the server wants them: by the id of their question."""
+    answers = {}
+    for number, question in enumerate(questions):
+        said = answer_to(number, content)
+        if said is not None:
+            answers[get_text(question, "id")] = {"answers": [said]}
+    return answers
 
 
 def _request(number: int, method: str, params: dict[str, Any]) -> Send:

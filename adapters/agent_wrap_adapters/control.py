@@ -7,7 +7,7 @@ the ids of its own requests.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from agent_wrap import Brief
@@ -23,11 +23,11 @@ from agent_wrap.events import (
 )
 from agent_wrap.shapes import get_dict, get_dicts, get_text
 from agent_wrap_adapters.stream_json import unknown
-from agent_wrap_adapters.two_way import nothing_to_ask, resolved, send
+from agent_wrap_adapters.two_way import answer_to, nothing_to_ask, resolved, send
 
 _INITIALIZE, _INTERRUPT = "agent-wrap-initialize", "agent-wrap-interrupt"
 _QUESTION = "AskUserQuestion"
-_ACTIONS = {"approved": "accept", "denied": "decline"}
+_ACTIONS = {"approved": "accept", "answered": "accept", "denied": "decline"}
 _REFUSALS = {"denied": "Permission denied.", "cancelled": "Nobody is there to answer."}
 
 
@@ -60,7 +60,9 @@ class Control:
         given = get_dict(request, "input")
         if subtype == "can_use_tool" and get_text(request, "tool_name") == _QUESTION:
             self._asked[request_id] = request
-            yield QuestionAsked(request_id, tuple(get_dicts(given, "questions")))
+            questions = tuple(get_dicts(given, "questions"))
+            tool_id = get_text(request, "tool_use_id")
+            yield QuestionAsked(request_id, questions, tool_id)
         elif subtype == "can_use_tool":
             self._asked[request_id] = request
             name, tool_id = (get_text(request, k) for k in ("tool_name", "tool_use_id"))
@@ -72,6 +74,7 @@ class Control:
                 get_text(request, "mcp_server_name"),
                 get_text(request, "message"),
                 get_dict(request, "requested_schema"),
+                get_text(request, "url"),
             )
         else:
             yield unknown(subtype, "control_request/")
@@ -100,15 +103,26 @@ class Control:
         if self._asked.pop(request_id, None) is not None:
             yield InteractionResolved(request_id, "cancelled")
 
-    def answer(self, interaction_id: str, resolution: str) -> Iterator[Event]:
+    def answer(
+        self,
+        interaction_id: str,
+        resolution: str,
+        content: Mapping[str, Any] | None = None,
+    ) -> Iterator[Event]:
         """Say what was decided on something that the agent asked."""
         request = self._asked.pop(interaction_id, None)
         if request is None:
             return
         if get_text(request, "subtype") == "elicitation":
             said: dict[str, Any] = {"action": _ACTIONS.get(resolution, "cancel")}
+            if resolution == "answered":
+                said["content"] = dict(content or {})
         elif resolution == "approved":
             said = {"behavior": "allow", "updatedInput": get_dict(request, "input")}
+        elif resolution == "answered":
+            given = get_dict(request, "input")
+            answers = _by_question(get_dicts(given, "questions"), content or {})
+            said = {"behavior": "allow", "updatedInput": {**given, "answers": answers}}
         else:
             message = _REFUSALS.get(resolution, _REFUSALS["cancelled"])
             said = {"behavior": "deny", "message": message}
@@ -121,6 +135,18 @@ class Control:
         for interaction_id in self._asked:
             yield InteractionResolved(interaction_id, "cancelled")
         self._asked.clear()
+
+
+def _by_question(
+    questions: list[dict[str, Any]], content: Mapping[str, Any]
+) -> dict[str, str]:
+    """Give the answers as the agent wants them: by the text of their question."""
+    answers = {}
+    for number, question in enumerate(questions):
+        said = answer_to(number, content)
+        if said is not None:
+            answers[get_text(question, "question")] = said
+    return answers
 
 
 def _request(request_id: str, request: dict[str, Any]) -> Send:

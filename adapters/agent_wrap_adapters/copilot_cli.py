@@ -36,6 +36,7 @@ class CopilotCli(LateReader):
 
     programs = frozenset({"copilot"})
     options = _OPTIONS
+    session_options = ("--resume", "-r", "--continue", "--session-id")
     model_options = ("--model",)
     model_variables = ("COPILOT_MODEL",)
     versions_checked = ("1.0.102",)

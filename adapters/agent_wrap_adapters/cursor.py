@@ -35,6 +35,7 @@ class Cursor(LateReader):
 
     programs = frozenset({"cursor-agent"})
     options = _OPTIONS
+    session_options = ("--resume", "--continue")
     gives = (
         "text, thinking, tools, model, tokens in newer versions; turns are answers "
         "between tools"

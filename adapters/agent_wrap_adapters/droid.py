@@ -33,6 +33,8 @@ class Droid(LateReader):
 
     programs = frozenset({"droid"})
     options = _OPTIONS
+    session_options = ("--session-id", "-s", "--fork")
+    session_job = "exec"
     versions_checked = ("0.215.0",)
     gives = (
         "text, thinking, tools, model, tokens of the run (of one that is ended "

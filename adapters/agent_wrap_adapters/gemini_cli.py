@@ -35,6 +35,7 @@ class GeminiCli(LateReader):
 
     programs = frozenset({"gemini", "gemini-cli"})
     options = _OPTIONS
+    session_options = ("--resume", "-r", "--session-file", "--session-id")
     model_variables = ("GEMINI_MODEL",)
     versions_checked = ("0.61.0",)
     gives = (

@@ -48,6 +48,7 @@ class KimiCode(CommandLine):
 
     programs = frozenset({"kimi", "kimi-code"})
     options = _OPTIONS
+    session_options = ("--session", "-S", "-r", "--resume", "--continue", "-C")
     versions_checked = ("2.1.0",)
     tools_late = True
     gives = (

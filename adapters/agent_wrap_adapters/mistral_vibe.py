@@ -32,6 +32,7 @@ class MistralVibe(LateReader):
 
     programs = frozenset({"vibe", "mistral-vibe"})
     options = _OPTIONS
+    session_options = ("--resume", "-c", "--continue")
     model_options = ()
     versions_checked = ("2.0.2", "2.26.1", "3.0.2")
     promises_final_event = False

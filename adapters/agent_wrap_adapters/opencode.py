@@ -30,6 +30,8 @@ class OpenCode(LateReader):
 
     programs = frozenset({"opencode", "opencode-ai"})
     options = _OPTIONS
+    session_options = ("--session", "-s", "--continue", "-c")
+    session_job = "run"
     versions_checked = ("1.18.33",)
     result_grace = 30.0
     """An answer can end well and the run go on: a conversation was made shorter."""

@@ -26,6 +26,7 @@ class OpenHands(CommandLine):
     reads = "text"  # most lines are no JSON, and that is no fault of theirs
     programs = frozenset({"openhands"})
     options = _OPTIONS
+    session_options = ("--resume", "--last")
     model_options = ()
     versions_checked = ("1.16.0",)
     gives = (

@@ -35,6 +35,10 @@ class Pi(LateReader):
 
     programs = frozenset({"pi", "pi-coding-agent"})
     options = _OPTIONS
+    session_options = (
+        *("--session", "--continue", "-c", "--resume"),
+        *("-r", "--session-id", "--fork", "--no-session"),
+    )
     model_options = ("--model",)
     versions_checked = ("0.74.2", "1.6.0")
     gives = (

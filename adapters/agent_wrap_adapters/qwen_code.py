@@ -44,6 +44,7 @@ class QwenCode(LateReader):
 
     programs = frozenset({"qwen", "qwen-code"})
     options = _OPTIONS
+    session_options = ("--resume", "-r", "--continue", "-c", "--session-id")
     versions_checked = ("0.15.10", "0.24.4")
     gives = (
         "text, thinking, tools (of sub-agents where they run in the foreground), "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from agent_wrap.events import InteractionResolved, RunFinished, Send
@@ -24,10 +24,18 @@ def nothing_to_ask() -> Iterator[RunFinished]:
     yield RunFinished(False, _NO_PROMPT, "no_prompt")
 
 
+def answer_to(number: int, content: Mapping[str, Any]) -> str | None:
+    """Give the answer to a question by its number; None where there is none."""
+    said = content.get(str(number))
+    return said if isinstance(said, str) else None
+
+
 def resolved(interaction_id: str, resolution: str) -> InteractionResolved:
     """Say how something that was asked was settled; cancelled, if not otherwise."""
     if resolution == "approved":
         return InteractionResolved(interaction_id, "approved")
     if resolution == "denied":
         return InteractionResolved(interaction_id, "denied")
+    if resolution == "answered":
+        return InteractionResolved(interaction_id, "answered")
     return InteractionResolved(interaction_id, "cancelled")

@@ -14,11 +14,12 @@ import anyio
 from agent_wrap import process
 from agent_wrap.errors import UsageError
 from agent_wrap.options import TWIN, address
+from agent_wrap.plan import can_resume, check_asking, make_plan
 from agent_wrap.redact import Redactor
 from agent_wrap.secret_forms import secrets_of
 from agent_wrap.serve import listener
 from agent_wrap.serve.keys import Keys
-from agent_wrap.settings import read, scan
+from agent_wrap.settings import Settings, read, scan
 from agent_wrap.stderr import say
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ OURS = frozenset(
     {
         *("archive", "prompt", "prompt_file", "cwd", "config", "echo", "events_fd"),
         *("serve", "serve_key_file", "serve_announce", "serve_linger"),
+        *("resume", "answers_fd"),
     }
 )
 """Options of a run that a server decides for each turn itself."""
@@ -55,7 +57,11 @@ def main(argv: Sequence[str]) -> int:
     listener.check_installed()
     signal.pthread_sigmask(signal.SIG_UNBLOCK, process.HANDLED)
     hidden = {} if settings.no_redact else secrets_of(os.environ, settings.redact)
-    server = _Server(options, given, command, settings.sse_heartbeat, Redactor(hidden))
+    plan = make_plan(settings)
+    check_asking(plan, answered=True)
+    server = _Server(options, given, settings, Redactor(hidden))
+    if not (options.next_command or can_resume(plan)):
+        say("each turn begins anew: this command has no known way to go on")
     anyio.run(server.run)
     return 0
 
@@ -81,7 +87,8 @@ def _parser() -> argparse.ArgumentParser:
         "--next-command",
         metavar="WORDS",
         default="",
-        help="the command of later turns; {agent_session} is the agent's own session",
+        help="the command of later turns, where the adapter does not know how to go "
+        "on; {agent_session} is the agent's own session",
     )
     return parser
 
@@ -117,8 +124,7 @@ class _Server:
         self,
         options: argparse.Namespace,
         given: dict[str, Any],
-        command: Sequence[str],
-        heartbeat: float,
+        settings: Settings,
         redactor: Redactor,
     ) -> None:
         from agent_wrap.serve.store import Store
@@ -143,13 +149,13 @@ class _Server:
                 raise UsageError(f"--root {root}: no such folder")
         self._store = Store(options.data)
         self._given = given
-        self._command = command
-        self._heartbeat = heartbeat
+        self._settings = settings
         self._redactor = redactor
 
     async def run(self) -> None:
         """Serve until a stop signal has come and all turns have ended."""
         from agent_wrap.serve import page, web
+        from agent_wrap.serve.answering import Answering
         from agent_wrap.serve.logins import Logins
         from agent_wrap.serve.many import Many
         from agent_wrap.serve.posting import Posting
@@ -158,10 +164,11 @@ class _Server:
             many = Many(
                 self._store,
                 tasks,
-                command=self._command,
+                command=self._settings.command,
                 next_command=self._next,
                 options={n: v for n, v in self._given.items() if n != "sse_heartbeat"},
-                heartbeat=self._heartbeat,
+                heartbeat=self._settings.sse_heartbeat,
+                ask_timeout=self._settings.ask_timeout,
                 home=self._roots[0],
                 clean=self._redactor.replace_line,
             )
@@ -171,7 +178,7 @@ class _Server:
                 self._listener.host,
                 self._keys.know if self._guarded else None,
                 Logins(self._keys.holds, self._store.path),
-                Posting(many, self._roots).routes(),
+                Posting(many, self._roots).routes() + Answering(many).routes(),
             )
             server = web.Server(app, self._started)
             tasks.start_soon(_end_at_a_signal, many, server)

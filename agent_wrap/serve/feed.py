@@ -160,6 +160,15 @@ class Feed:
         """Does any reader not have everything yet?"""
         return any(reader.position != self.session.cursor for reader in self.readers)
 
+    async def settled(self, interaction_id: str, seconds: float) -> str | None:
+        """Wait for how something claimed is settled, so long at most."""
+        with anyio.move_on_after(seconds):
+            while interaction_id in self.session.claimed:
+                await self._bell.wait(seconds)
+        if interaction_id in self.session.claimed:
+            return None
+        return self.session.settled.get(interaction_id)
+
     async def read(self, position: int | None) -> AsyncIterator[bytes]:
         """Give all after a position (None: from a snapshot on), until closed."""
         reader = Reader(position)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import os
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Any
 
@@ -32,6 +32,9 @@ SHUTDOWN = 3.0
 
 LONGEST_TITLE = 80
 
+Answerer = Callable[[str, str, Mapping[str, Any] | None], bool]
+"""Takes the agent's own id of what it asked, a resolution, and content."""
+
 
 class Live:
     """One session that one run fills. Made on the run's event loop."""
@@ -45,12 +48,17 @@ class Live:
         runtime: Callable[[], str],
         prompt: str | None,
         heartbeat: float,
+        ask_timeout: float,
         announce: str,
         clean: Callable[[bytes], bytes],
     ) -> None:
         now = now_ms()
         self.hub = Hub(heartbeat)
-        self.session = Session(str(uuid.uuid4()), now, clean=clean)
+        self.session = Session(
+            str(uuid.uuid4()), now, clean=clean, interaction_ms=int(ask_timeout * 1000)
+        )
+        self.answer: Answerer = lambda interaction_id, resolution, content: False
+        """Hands an answer to the agent; false: it does not wait for it."""
         self.session.listener = self._heard
         self._feed = Feed(self.session, self.hub, cwd)
         self._listener = listener
@@ -96,11 +104,12 @@ class Live:
     async def serve(self) -> None:
         """Serve until told to end."""
         try:
-            page = await anyio.to_thread.run_sync(
-                import_module, "agent_wrap.serve.page"
-            )
+            load = anyio.to_thread.run_sync
+            page = await load(import_module, "agent_wrap.serve.page")
+            answering = await load(import_module, "agent_wrap.serve.answering")
+            more = answering.Answering(self).routes()
             knows_key = only_key(self._listener.key)
-            app = page.make_app(self, self._listener.host, knows_key, Logins())
+            app = page.make_app(self, self._listener.host, knows_key, Logins(), more)
             web = import_module("agent_wrap.serve.web")
             self._server = web.Server(app, self._started)
             self._server.should_exit = self._stop.is_set() and self._done
@@ -126,6 +135,20 @@ class Live:
     def feed(self, session_id: str) -> Feed | None:
         """Give the session's feed; there is only this one."""
         return self._feed if session_id == self.session.id else None
+
+    def knows(self, session_id: str) -> bool:
+        """Is it this session?"""
+        return session_id == self.session.id
+
+    async def settle(
+        self,
+        session_id: str,
+        interaction_id: str,
+        resolution: str,
+        content: Mapping[str, Any] | None,
+    ) -> None:
+        """Hand an answer to the agent; what does not wait ends with its turn."""
+        self.answer(interaction_id, resolution, content)
 
     def finished(self, session_id: str) -> bool:
         """Has the run ended?"""

@@ -18,6 +18,7 @@ from agent_wrap import api
 from agent_wrap.entries import timestamp
 from agent_wrap.errors import AgentWrapError
 from agent_wrap.events import RunFinished, SessionStarted
+from agent_wrap.options import is_plain
 from agent_wrap.serve.feed import Bell, Feed, Hub, now_ms
 from agent_wrap.serve.session import Session
 from agent_wrap.serve.store import EventFile, Meta, Store
@@ -78,6 +79,7 @@ class Many:
         next_command: Sequence[str],
         options: Mapping[str, Any],
         heartbeat: float,
+        ask_timeout: float,
         home: str,
         clean: Callable[[bytes], bytes] = lambda line: line,
     ) -> None:
@@ -90,6 +92,7 @@ class Many:
         self._next_command = list(next_command)
         self._options = dict(options)
         self._clean = clean
+        self._interaction_ms = int(ask_timeout * 1000)
         self._metas = {meta.id: meta for meta in store.metas()}
         self._held: dict[str, Held] = {}
         self._ends = Bell()
@@ -97,6 +100,22 @@ class Many:
     def feed(self, session_id: str) -> Feed:
         """Give a session's feed; one that nobody has named yet is empty."""
         return self.hold(session_id).feed
+
+    def knows(self, session_id: str) -> bool:
+        """Has anybody written to this session?"""
+        return session_id in self._metas
+
+    async def settle(
+        self,
+        session_id: str,
+        interaction_id: str,
+        resolution: str,
+        content: Mapping[str, Any] | None,
+    ) -> None:
+        """Hand an answer to the turn's run."""
+        turn = self.hold(session_id).turn
+        if turn is not None and turn.run is not None:
+            await turn.run.answer(interaction_id, resolution, content)
 
     def finished(self, session_id: str) -> bool:
         """Sessions of a server are never finished."""
@@ -181,6 +200,7 @@ class Many:
             async with api.open_run(
                 self._words(meta),
                 **self._options,
+                resume=None if self._next_command else meta.agent_session or None,
                 archive=self._store.turn_archive(meta),
                 prompt=content,
                 cwd=meta.cwd,
@@ -189,7 +209,7 @@ class Many:
                 if turn.stopped:
                     run.stop()
                 async for event in run:
-                    if isinstance(event, SessionStarted) and event.session_id:
+                    if isinstance(event, SessionStarted) and is_plain(event.session_id):
                         meta.agent_session = event.session_id
                     elif isinstance(event, RunFinished):
                         word = event.reason
@@ -216,7 +236,12 @@ class Many:
         meta = self._metas.get(session_id)
         if meta is None:
             meta = Meta(session_id, now_ms())
-        session = Session(session_id, meta.epoch, clean=self._clean)
+        session = Session(
+            session_id,
+            meta.epoch,
+            clean=self._clean,
+            interaction_ms=self._interaction_ms,
+        )
         file = self._store.events(session_id)
         for data, at in file.read():
             if not session.restore(data, at):

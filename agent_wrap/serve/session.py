@@ -9,7 +9,7 @@ between a turn's end and its place in the history.
 from __future__ import annotations
 
 import json
-from collections import deque
+from collections import OrderedDict, deque
 from collections.abc import Callable
 from typing import Any
 
@@ -23,6 +23,7 @@ from agent_wrap.serve.status import after_turn, changes, fresh, merge
 from agent_wrap.serve.translate import INTERACTION_MS, Translator
 from agent_wrap.serve.wire import frame, frame_id, position
 
+SETTLED = 1000
 MAX_HISTORY_BYTES = 32 * 1024 * 1024
 _ASKED = {
     "approval_required": "approval",
@@ -51,6 +52,10 @@ class Session:
         self.epoch = epoch
         self.status = fresh()
         self.pending: dict[str, dict[str, Any]] = {}
+        self.claimed: set[str] = set()
+        """What waits for an answer and has got one that is on its way."""
+        self.settled: OrderedDict[str, str] = OrderedDict()
+        """How the last interactions were settled."""
         self.translator = Translator(interaction_ms)
         self.listener: Callable[[str], None] = lambda kind: None
         self.log = Log() if log is None else log
@@ -194,6 +199,17 @@ class Session:
                 out.append({**asked, "remainingMs": min(left, asked["remainingMs"])})
         return out
 
+    def claim(self, interaction_id: str, kind: str) -> str | None:
+        """Take what waits for an answer; give the agent's own id of it.
+
+        None: nothing of this kind waits under this id, or somebody was faster.
+        """
+        asked = self.pending.get(interaction_id)
+        if asked is None or asked["type"] != kind or interaction_id in self.claimed:
+            return None
+        self.claimed.add(interaction_id)
+        return self.translator.asked_as(interaction_id)
+
     def _json(self, value: object) -> bytes:
         # In an object: that is what the encoder and the cleaner take.
         return self.clean(encode({"": value}))[len('{"":') : -len("}\n")]
@@ -226,6 +242,10 @@ class Session:
             status["lifecycle"] = "blocked"
         elif kind == "interaction_resolved":
             self.pending.pop(payload["id"], None)
+            self.claimed.discard(payload["id"])
+            self.settled[payload["id"]] = payload["resolution"]
+            if len(self.settled) > SETTLED:
+                self.settled.popitem(last=False)
             if not self.pending and status["lifecycle"] == "blocked":
                 status["lifecycle"] = "streaming" if self.in_turn else "idle"
 

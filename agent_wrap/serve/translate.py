@@ -108,6 +108,13 @@ class Translator:
         self._spent += self.account.tokens.cost or 0.0
         self.account = Account()
 
+    def asked_as(self, shown: str) -> str | None:
+        """Give the agent's own id of what it asked."""
+        for native_id, known in self._asked.items():
+            if known == shown:
+                return native_id
+        return None
+
     def recall(self, payload: dict[str, Any]) -> None:
         """Take note of an event of an earlier life: what it opened is to be closed."""
         kind = payload["type"]
@@ -255,18 +262,22 @@ class Translator:
 
     def _question(self, event: QuestionAsked, now_ms: int) -> Said:
         questions = [_question(question) for question in event.questions]
-        shown = self.tools.current(event.id) or event.id
+        shown = self.tools.current(event.tool_id) or event.tool_id or event.id
         yield self._ask("question_prompt", event.id, shown, now_ms, questions=questions)
 
     def _elicitation(self, event: ElicitationAsked, now_ms: int) -> Said:
-        wanted = {"serverName": event.server, "message": event.message}
+        wanted: dict[str, Any] = {"serverName": event.server, "message": event.message}
         if event.schema:
             wanted["requestedSchema"] = clean(event.schema)
+        if event.url:
+            wanted.update(mode="url", url=event.url)
         yield self._ask("elicitation_prompt", event.id, event.id, now_ms, **wanted)
 
     def _ask(
         self, kind: str, native_id: str, shown: str, now_ms: int, **wanted: Any
     ) -> tuple[str, dict[str, Any]]:
+        if shown in self._asked.values():  # asked twice of one tool
+            shown = native_id
         self._asked[native_id] = shown
         if kind == "approval_required":
             wanted["hasSuggestions"] = False

@@ -89,6 +89,7 @@ def serve(
                 runtime=lambda: "tester",
                 prompt=None,
                 heartbeat=heartbeat,
+                ask_timeout=600.0,
                 announce=str(announce or ""),
                 clean=lambda line: line,
             )

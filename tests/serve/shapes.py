@@ -111,6 +111,8 @@ FORM: dict[str, Check] = {
     "serverName": text,
     "message": text,
     "requestedSchema_": table,
+    "mode_": one_of("form", "url"),
+    "url_": text,
 }
 TASK = shape(
     id=text, subject=text, status=one_of("pending", "in_progress", "completed")

@@ -37,6 +37,7 @@ def many(store: Store) -> Many:
         next_command=[],
         options={},
         heartbeat=60.0,
+        ask_timeout=600.0,
         home="/",
     )
 

@@ -1,0 +1,69 @@
+"""Answers to what an agent asked, as lines: how a caller gives them to a run."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import anyio
+
+from agent_wrap.encode import encode
+from agent_wrap.jsonvalue import objects
+from agent_wrap.lines import LineDecoder
+
+RESOLUTIONS = frozenset({"approved", "denied", "answered", "cancelled"})
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What was decided on an interaction; `content` as `Adapter.answer` takes it."""
+
+    id: str
+    resolution: str
+    content: Mapping[str, Any] | None = None
+
+
+def to_line(answer: Answer) -> bytes:
+    """Give an answer as one line."""
+    told = {"id": answer.id, "resolution": answer.resolution}
+    return encode({**told, "content": answer.content})
+
+
+def from_line(line: bytes) -> Answer | None:
+    """Give the answer of a line that `to_line` made, or None."""
+    for found in objects(line) or ():
+        name, resolution = found.get("id"), found.get("resolution")
+        content = found.get("content")
+        if isinstance(name, str) and resolution in RESOLUTIONS:
+            known = content if isinstance(content, dict) else None
+            return Answer(name, str(resolution), known)
+    return None
+
+
+async def listen(fd: int, take: Callable[[Answer], object]) -> None:
+    """Take answers until the caller has closed its end."""
+    decoder = LineDecoder()
+    os.set_blocking(fd, False)
+    while True:
+        await anyio.wait_readable(fd)
+        data = os.read(fd, 1 << 16)
+        for line in decoder.feed(data) if data else ():
+            answer = from_line(line) if isinstance(line, bytes) else None
+            if answer is not None:
+                take(answer)
+        if not data:
+            return
+
+
+async def write(fd: int, answer: Answer) -> None:
+    """Give an answer to a run; one that has ended takes none."""
+    data = to_line(answer)
+    with anyio.CancelScope(shield=True):  # a half line would spoil the next one
+        try:
+            while data:
+                await anyio.wait_writable(fd)
+                data = data[os.write(fd, data) :]
+        except BrokenPipeError:
+            return
