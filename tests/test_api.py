@@ -29,6 +29,7 @@ from agent_wrap import (
     run,
 )
 from agent_wrap.events import (
+    ApprovalAsked,
     Message,
     RunFinished,
     SessionStarted,
@@ -347,6 +348,32 @@ async def test_a_second_stop_hurries(place: Place) -> None:
             result = await started.result()
     assert result.reason == "stopped"
     assert result.duration_ms < SOON * 1000
+
+
+ASKS = child("acp_agent", "ask")
+
+
+async def test_what_an_agent_asks_is_answered_by_the_caller(place: Place) -> None:
+    options = {**place.options, "adapter": "acp", "prompt": "Hi"}
+    said = []
+    with anyio.fail_after(20):
+        async with open_run(ASKS, permissions="ask", **options) as started:
+            async for event in started:
+                said.append(event)
+                if isinstance(event, ApprovalAsked):
+                    await started.answer("never asked", "approved")
+                    await started.answer(event.id, "approved")
+            result = await started.result()
+    assert result.ok
+    assert [e.text for e in said if isinstance(e, Message)] == ["decided: yes"]
+
+
+def test_a_caller_that_cannot_answer_is_not_asked(place: Place) -> None:
+    options = {**place.options, "adapter": "acp", "prompt": "Hi", "permissions": "ask"}
+    with pytest.raises(UsageError, match="nobody could answer"):
+        run(ASKS, **options)
+    with pytest.raises(UsageError, match="nobody could answer"):
+        anyio.run(lambda: arun(ASKS, **options))
 
 
 async def test_cancelling_ends_the_run(place: Place) -> None:

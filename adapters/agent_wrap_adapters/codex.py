@@ -27,6 +27,7 @@ _OPTIONS = Options(
     several="-i --image",
 )
 _EXEC = ("exec", "e")
+_JOBS = ("resume", "fork", "review", "help")
 _SERVER = "app-server"
 _JSON = ("--json", "--experimental-json")
 
@@ -109,7 +110,7 @@ class Codex(CommandLine):
     def resume(cls, command: Sequence[str], session_id: str) -> Sequence[str] | None:
         """Go on with a thread: `exec resume ID PROMPT`; the app-server is asked."""
         words = list(command)
-        found = parse(words, after_program(words, cls.programs), _OPTIONS)
+        found = cls.arguments(words)
         if _serves(found):
             return words
         operands = found.operands
@@ -119,6 +120,8 @@ class Codex(CommandLine):
             return [*words, "resume", session_id]
         # Options of `exec` that `resume` has not: they must all stand before it.
         at, prompt = operands[1]
+        if prompt in _JOBS:
+            return None
         rest = [word for word in words[at + 1 :] if word != "--"]
         before = [word for word in words[operands[0][0] : at] if word != "--"]
         return [*words[: operands[0][0]], *before, *rest, "resume", session_id, prompt]

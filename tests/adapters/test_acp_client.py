@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from agent_wrap import Brief
 from agent_wrap.events import (
     ApprovalAsked,
     InteractionResolved,
@@ -89,6 +90,47 @@ class TestStart:
         assert isinstance(end, RunFinished)
         assert not end.ok
         assert "no prompt" in end.message
+
+
+class TestGoingOn:
+    """With an earlier session: what it says of the past is no news."""
+
+    def begin(self, able: bool) -> Talk:
+        talk = Talk()
+        talk.adapter.brief = Brief("do", "/w", two_way=True, session="old")
+        talk.events = list(talk.adapter.start())
+        greeting = hello()
+        greeting["result"]["agentCapabilities"] = {"loadSession": able}
+        talk.feed(greeting)
+        return talk
+
+    def test_loaded(self) -> None:
+        talk = self.begin(able=True)
+        assert talk.sent[1]["method"] == "session/load"
+        params = {"sessionId": "old", "cwd": "/w", "mcpServers": []}
+        assert talk.sent[1]["params"] == params
+        assert talk.feed(said("what was said before")) == []
+        talk.feed(rpc(id=talk.sent[1]["id"], result=None))
+        assert talk.sent[2]["params"]["sessionId"] == "old"
+        talk.feed(said("news"))
+        talk.feed(done())
+        assert [m.text for m in talk.of(Message) if isinstance(m, Message)] == ["news"]
+
+    def test_it_cannot(self) -> None:
+        talk = self.begin(able=False)
+        assert talk.sent[1]["method"] == "session/new"
+        assert talk.of(Notice)
+
+    def test_the_session_is_gone(self) -> None:
+        talk = self.begin(able=True)
+        talk.feed(rpc(id=talk.sent[1]["id"], error={"message": "not found"}))
+        assert talk.sent[2]["method"] == "session/new"
+        assert talk.of(RunFinished) == []
+        (notice,) = talk.of(Notice)
+        assert isinstance(notice, Notice)
+        assert "not found" in notice.text
+        talk.feed(SESSION)
+        assert talk.sent[3]["params"]["sessionId"] == "s"
 
 
 class TestIds:

@@ -117,6 +117,31 @@ class TestTwoWay:
         (said,) = sent(adapter.answer("r1", resolution))
         assert said["response"]["response"] == {"action": action}
 
+    def test_a_form_that_is_filled_in(self) -> None:
+        adapter = two_way()
+        more = {"mcp_server_name": "s", "message": "m", "url": "https://x.example"}
+        (ask,) = adapter.feed(asked("r1", "elicitation", **more))
+        assert ask == ElicitationAsked("r1", "s", "m", {}, "https://x.example")
+        events = list(adapter.answer("r1", "answered", {"key": "k"}))
+        said = sent(events)[0]["response"]["response"]
+        assert said == {"action": "accept", "content": {"key": "k"}}
+        assert events[-1] == InteractionResolved("r1", "answered")
+
+    def test_questions_that_are_answered(self) -> None:
+        """By their texts; of what was not asked nothing is said."""
+        adapter = two_way()
+        given = {"questions": [QUESTION, {"question": "Milk?"}, {"question": "Hot?"}]}
+        tool = {"tool_name": "AskUserQuestion", "tool_use_id": "t1", "input": given}
+        (ask,) = adapter.feed(asked("r1", "can_use_tool", **tool))
+        assert isinstance(ask, QuestionAsked)
+        assert ask.tool_id == "t1"
+        answers = {"0": "yes", "1": "no", "7": "?", "2": 3}
+        events = list(adapter.answer("r1", "answered", answers))
+        said = sent(events)[0]["response"]["response"]
+        told = {**given, "answers": {"Tea?": "yes", "Milk?": "no"}}
+        assert said == {"behavior": "allow", "updatedInput": told}
+        assert events[-1] == InteractionResolved("r1", "answered")
+
     def test_other_requests_are_refused(self) -> None:
         adapter = two_way()
         list(adapter.start())

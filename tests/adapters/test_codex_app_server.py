@@ -181,6 +181,14 @@ def talk(*lines: Any, prompt: str = "do") -> tuple[Codex, list[Any]]:
     return adapter, sent(events)
 
 
+def going_on(*lines: Any) -> tuple[Codex, list[Any]]:
+    """Begin with a thread to go on with."""
+    adapter = Codex()
+    adapter.brief = Brief("do", "/w", two_way=True, session="th")
+    events = [*adapter.start(), *(e for line in lines for e in adapter.feed(line))]
+    return adapter, sent(events)
+
+
 HELLO = {"id": 1, "result": {"codexHome": "/h"}}
 TURN = note("turn/started", threadId="th", turn={"id": "tu"})
 
@@ -273,6 +281,37 @@ class TestTwoWay:
     def test_nobody_answers(self, method: str, result: Any) -> None:
         adapter, _ = talk(request(7, method))
         assert sent(adapter.answer("7", "cancelled")) == [{"id": 7, "result": result}]
+
+    def test_somebody_answers(self) -> None:
+        questions = [{"id": "tea", "question": "Tea?"}, {"id": "milk"}]
+        params = {"itemId": "i", "questions": questions}
+        adapter, _ = talk(request(7, "item/tool/requestUserInput", **params))
+        events = list(adapter.answer("7", "answered", {"0": "yes"}))
+        answers = {"tea": {"answers": ["yes"]}}
+        assert sent(events) == [{"id": 7, "result": {"answers": answers}}]
+        assert events[-1] == InteractionResolved("7", "answered")
+
+    def test_a_form_that_is_filled_in(self) -> None:
+        adapter, _ = talk(request(7, "mcpServer/elicitation/request"))
+        result = {"action": "accept", "content": {"key": "k"}}
+        events = list(adapter.answer("7", "answered", {"key": "k"}))
+        assert sent(events) == [{"id": 7, "result": result}]
+
+    def test_an_earlier_thread_is_gone_on_with(self) -> None:
+        adapter, messages = going_on(HELLO, {**STARTED, "id": 5}, TURN)
+        assert [m["method"] for m in messages[2:]] == ["thread/resume", "turn/start"]
+        assert messages[2]["params"] == {"threadId": "th", "cwd": "/w"}
+        assert messages[3]["params"]["threadId"] == "th"
+        assert list(adapter.cancel()) != []
+
+    def test_a_thread_that_is_gone_begins_anew(self) -> None:
+        """And it is said."""
+        gone = {"id": 5, "error": {"message": "no rollout found"}}
+        adapter, messages = going_on(HELLO, gone, STARTED)
+        methods = [m["method"] for m in messages[2:]]
+        assert methods == ["thread/resume", "thread/start", "turn/start"]
+        (notice,) = (e for e in adapter.feed(gone) if isinstance(e, Notice))
+        assert "no rollout found" in notice.text
 
     @pytest.mark.parametrize(
         "method", ["item/tool/call", "execCommandApproval", "brand/new"]
