@@ -9,6 +9,7 @@ KNOWN = frozenset(
         *("stop_hook_prevented", "hook_stopped", "tool_deferred"),
     }
 )
+_ABORTED = ("aborted_tools", "aborted_streaming")
 _LIMITS = {
     "turn_limit": "max_turns",
     "token_limit": "blocking_limit",
@@ -24,6 +25,8 @@ def terminal_reason(reason: str, agents_word: str, *, tools_open: bool) -> str:
     """
     if reason == "completed":
         return "completed"
+    if reason == "stopped" and agents_word in _ABORTED:
+        return agents_word  # a tool that it closed itself is not open any more
     if reason == "stopped":
         return "aborted_tools" if tools_open else "aborted_streaming"
     if reason in _LIMITS:

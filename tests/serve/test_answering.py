@@ -21,8 +21,8 @@ import pytest
 
 from ..harness import PATIENCE, child, wait_for, wrapper
 from .client import Parser, Stream, get
+from .server import Server
 from .test_run import ServedRun
-from .test_server import Server
 
 UNKNOWN = "11111111-1111-4111-8111-111111111111"
 

@@ -94,6 +94,8 @@ def test_the_prompt_begins_the_turn_once() -> None:
         ("turn_limit", "", "max_turns", "idle"),
         ("cost_limit", "", "blocking_limit", "idle"),
         ("stopped", "", "aborted_streaming", "interrupted"),
+        ("stopped", "aborted_tools", "aborted_tools", "interrupted"),
+        ("stopped", "max_turns", "aborted_streaming", "interrupted"),
         ("spawn_failed", "", "error", "error"),
     ],
 )
