@@ -224,6 +224,7 @@ class Many:
             None  # before the end can be read: the next message may come at once
         )
         session.end_turn(reason, message, now_ms(), agents_word=word)
+        meta.running = False
         self._touch(meta)
         self._ends.ring()
 

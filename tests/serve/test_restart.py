@@ -10,13 +10,19 @@ from ..harness import child, marked, wait_for
 from .turns import PLAY, Starter, busy
 
 
-def test_a_client_resumes_across_a_restart(start: Starter, session: str) -> None:
+def test_a_client_resumes_across_a_restart(
+    start: Starter, session: str, tmp_path: Path
+) -> None:
+    kept = tmp_path / "data/sessions" / session / "session.json"
     first = start(PLAY)
     with first.open(session) as stream:
         first.message(session, "one")
         stream.until_kind("turn_end")
     assert first.end() == 0
+    listed = json.loads(kept.read_text())
+    assert not listed["running"]
     second = start(PLAY)
+    assert json.loads(kept.read_text()) == listed  # nothing to tidy up
     with second.open(session, stream.frames[2].id) as again:
         second.message(session, "two")
         again.until(lambda: again.kinds.count("turn_end") == 2)
