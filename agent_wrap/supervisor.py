@@ -99,6 +99,7 @@ class Supervisor:
             self._live = assembly.live_session(self._shared)
             if self._live is not None:
                 tasks.start_soon(self._live.serve)
+                tasks.start_soon(self._live.hub.run)
             async with anyio.create_task_group() as of_run:
                 await self._run_agent(of_run)
                 of_run.cancel_scope.cancel()

@@ -182,6 +182,7 @@ class _Server:
             )
             server = web.Server(app, self._started)
             tasks.start_soon(_end_at_a_signal, many, server)
+            tasks.start_soon(many.hub.run)
             await server.serve([self._listener.socket])
             tasks.cancel_scope.cancel()
         self._store.close()

@@ -13,6 +13,7 @@ from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 import anyio
+from anyio.lowlevel import checkpoint
 
 from agent_wrap.encode import encode
 from agent_wrap.serve.session import Session
@@ -20,6 +21,13 @@ from agent_wrap.serve.wire import KEEPALIVE, OPENED, frame
 
 CHUNK = 64 * 1024
 """Bytes that are given to a connection at once; it then waits for its reader."""
+
+PACE = 0.02
+"""Seconds between two wake-ups of a session's readers, at least: what comes meanwhile
+is written in one piece. What comes after a pause is not held up."""
+
+WRITING = 3.0
+"""The pace over the time that a round of writing takes: many readers, longer pieces."""
 
 MAX_WAITING = 1024 * 1024
 """Bytes that may wait for one reader of the list."""
@@ -42,14 +50,11 @@ class Bell:
             self._event.set()
             self._event = None
 
-    async def wait(self, seconds: float) -> bool:
-        """Wait to be woken, so long at most; say whether it rang."""
+    async def wait(self) -> None:
+        """Wait to be woken."""
         if self._event is None:
             self._event = anyio.Event()
-        event = self._event
-        with anyio.move_on_after(seconds):
-            await event.wait()
-        return event.is_set()
+        await self._event.wait()
 
 
 class Mailbox:
@@ -78,7 +83,42 @@ class Hub:
     def __init__(self, heartbeat: float) -> None:
         self.heartbeat = heartbeat
         self.mailboxes: set[Mailbox] = set()
+        self.feeds: set[Feed] = set()
+        """Those that have readers."""
+        self.beats = 0
+        self.pace = PACE
+        self._late: set[Feed] = set()
+        self._dirty = Bell()
         self._closed = False
+
+    async def run(self) -> None:
+        """Keep the time of all readers: one clock for all, not one for each."""
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(self._beat)
+            while True:
+                await self._dirty.wait()
+                await anyio.sleep(self.pace)
+                late, self._late = self._late, set()
+                began = time.monotonic()
+                for feed in late:
+                    feed.ring()
+                await checkpoint()  # comes back when all of them have had their turn
+                self.pace = max(PACE, WRITING * (time.monotonic() - began))
+
+    def ring_later(self, feed: Feed) -> None:
+        """Wake a session's readers when the pace allows it."""
+        self._late.add(feed)
+        self._dirty.ring()
+
+    async def _beat(self) -> None:
+        """Wake all readers every `heartbeat` seconds."""
+        while True:
+            await anyio.sleep(self.heartbeat)
+            self.beats += 1
+            bells = [feed.bell for feed in self.feeds]
+            bells += [mailbox.bell for mailbox in self.mailboxes]
+            for bell in bells:
+                bell.ring()
 
     def publish(self, kind: str, **fields: Any) -> None:
         """Tell all readers."""
@@ -97,7 +137,7 @@ class Hub:
 
     async def read(self, first: list[bytes]) -> AsyncIterator[bytes]:
         """Give the first frames, then everything that is told."""
-        mailbox = Mailbox()
+        mailbox, beats = Mailbox(), self.beats
         self.mailboxes.add(mailbox)
         try:
             for made in first:
@@ -109,8 +149,11 @@ class Hub:
                     yield made
                 elif self._closed:
                     return
-                elif not await mailbox.bell.wait(self.heartbeat):
+                elif beats != self.beats:
+                    beats = self.beats
                     yield KEEPALIVE
+                else:
+                    await mailbox.bell.wait()
         finally:
             self.mailboxes.discard(mailbox)
 
@@ -131,14 +174,23 @@ class Feed:
         self.readers: set[Reader] = set()
         self.pins = 0
         """Connections that are there, whether or not their reader has begun."""
+        self.bell = Bell()
         self._hub = hub
-        self._bell = Bell()
         self._closed = False
+        self._rung = 0.0
         self._lifecycle = session.status["lifecycle"]
+
+    def ring(self) -> None:
+        """Wake the readers."""
+        self._rung = time.monotonic()
+        self.bell.ring()
 
     def changed(self) -> None:
         """Wake the readers; tell the list when the session's lifecycle is another."""
-        self._bell.ring()
+        if time.monotonic() - self._rung >= self._hub.pace:
+            self.ring()
+        else:
+            self._hub.ring_later(self)
         if self.session.status["lifecycle"] != self._lifecycle:
             self._lifecycle = self.session.status["lifecycle"]
             self._hub.put(self.status_frame())
@@ -153,7 +205,7 @@ class Feed:
     def close(self) -> None:
         """Let the readers end once they have everything."""
         self._closed = True
-        self._bell.ring()
+        self.bell.ring()
 
     @property
     def behind(self) -> bool:
@@ -164,15 +216,16 @@ class Feed:
         """Wait for how something claimed is settled, so long at most."""
         with anyio.move_on_after(seconds):
             while interaction_id in self.session.claimed:
-                await self._bell.wait(seconds)
+                await self.bell.wait()
         if interaction_id in self.session.claimed:
             return None
         return self.session.settled.get(interaction_id)
 
     async def read(self, position: int | None) -> AsyncIterator[bytes]:
         """Give all after a position (None: from a snapshot on), until closed."""
-        reader = Reader(position)
+        reader, beats = Reader(position), self._hub.beats
         self.readers.add(reader)
+        self._hub.feeds.add(self)
         try:
             yield OPENED
             while True:
@@ -180,10 +233,15 @@ class Feed:
                     yield part
                 if self._closed:
                     return
-                if not await self._bell.wait(self._hub.heartbeat):
+                if beats != self._hub.beats:
+                    beats = self._hub.beats
                     yield KEEPALIVE
+                elif reader.position == self.session.cursor:
+                    await self.bell.wait()
         finally:
             self.readers.discard(reader)
+            if not self.readers:
+                self._hub.feeds.discard(self)
 
     def _news(self, reader: Reader) -> Iterator[bytes]:
         """Give what a reader does not have yet."""
@@ -196,9 +254,8 @@ class Feed:
                 for start in range(0, len(whole), CHUNK):
                     yield whole[start : start + CHUNK]
             else:
-                frames = session.log.after(at, CHUNK)
-                at += len(frames)
-                joined = b"".join(frames)
+                joined, count = session.log.chunk(at, CHUNK)
+                at += count
                 for start in range(0, len(joined), 4 * CHUNK):
                     yield joined[start : start + 4 * CHUNK]
             reader.position = at

@@ -12,6 +12,7 @@ from agent_wrap.serve.wire import data_of
 
 MAX_EVENTS = 100_000
 MAX_BYTES = 64 * 1024 * 1024
+MAX_CHUNKS = 16
 MAX_TURN_BYTES = 32 * 1024 * 1024
 
 
@@ -23,6 +24,7 @@ class Log:
     ) -> None:
         self.first = 1
         self._frames: list[bytes] = []
+        self._chunks: dict[int, tuple[bytes, int]] = {}
         self._bytes = 0
         self._max_events = max_events
         self._max_bytes = max_bytes
@@ -34,6 +36,7 @@ class Log:
 
     def append(self, frame: bytes) -> None:
         """Take the next event."""
+        self._chunks.clear()
         self._frames.append(frame)
         self._bytes += len(frame)
         while len(self._frames) > 1 and (
@@ -53,6 +56,20 @@ class Log:
     def holds_after(self, seq: int) -> bool:
         """Can everything after an event be replayed?"""
         return self.first - 1 <= seq <= self.last
+
+    def chunk(self, seq: int, most: int) -> tuple[bytes, int]:
+        """Give what `after` gives as one piece, and how many frames are in it.
+
+        Readers that stand at the same place get the same piece, made once.
+        """
+        found = self._chunks.get(seq)
+        if found is None:
+            frames = self.after(seq, most)
+            found = b"".join(frames), len(frames)
+            if len(self._chunks) >= MAX_CHUNKS:
+                self._chunks.clear()
+            self._chunks[seq] = found
+        return found
 
     def after(self, seq: int, most: int) -> list[bytes]:
         """Give the frames after an event: at least one if any, and `most` bytes."""

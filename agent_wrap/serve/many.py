@@ -163,7 +163,7 @@ class Many:
     async def until_idle(self) -> None:
         """Wait until no turn is under way."""
         while self.busy:
-            await self._ends.wait(1.0)
+            await self._ends.wait()
 
     @property
     def busy(self) -> bool:

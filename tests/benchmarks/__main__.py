@@ -15,9 +15,9 @@ from dataclasses import asdict
 from pathlib import Path
 
 from . import peers
-from .figures import Figure, latency, memory, start, throughput
+from .figures import Figure, fan_out, latency, memory, start, throughput
 
-KINDS = ("start", "latency", "memory", "throughput")
+KINDS = ("start", "latency", "memory", "throughput", "readers")
 
 
 def _figures(arguments: argparse.Namespace, folder: Path) -> Iterator[Figure]:
@@ -31,6 +31,8 @@ def _figures(arguments: argparse.Namespace, folder: Path) -> Iterator[Figure]:
         yield from memory(folder, rounds, others)
     if "throughput" in arguments.kinds:
         yield from throughput(folder, rounds, arguments.stream, others)
+    if "readers" in arguments.kinds:
+        yield from fan_out(rounds)
 
 
 def main() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import statistics
@@ -18,6 +19,7 @@ from .streams import STREAMS, small, write
 
 MB = 1 << 20
 LINE = 16 * MB
+READERS, BURST = 100, 20_000
 START_UP = 10_000
 """Bytes of the stream whose cost is taken off as start-up."""
 
@@ -159,6 +161,44 @@ def _delays(side: Side) -> list[float]:
         follower.done.set()
         follower.join()
     return sorted(follower.delays)
+
+
+def _fan_out(side: str) -> tuple[float, float, float]:
+    """CPU, seconds to the last reader, peak of memory (MiB) of one burst.
+
+    Raises:
+        AssertionError: a reader lost an event, or got other bytes than another.
+
+    """
+    folder = Path(__file__).parent
+    words = [PYTHON, str(folder / "fanout.py"), side, str(READERS), str(BURST)]
+    with subprocess.Popen(
+        words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    ) as server:
+        assert server.stdout is not None
+        port, path = server.stdout.readline().split()
+        read = [PYTHON, str(folder / "readers.py"), port, path, str(READERS)]
+        seen = json.loads(subprocess.check_output(read))
+        told = json.loads(server.stdout.readline())
+    assert {count for count, _ in seen["readers"]} == {BURST}, side
+    assert len({found for _, found in seen["readers"]}) == 1, side
+    return told["cpu"], seen["done"] - told["began"], told["peak"]
+
+
+def fan_out(rounds: int) -> Iterator[Figure]:
+    """A live session with many readers, over a bare loop that writes the same."""
+    cpu, last, peak = [], [], []
+    for _ in range(rounds):
+        bare, ours = _fan_out("bare"), _fan_out("product")
+        cpu.append(ours[0] / bare[0])
+        last.append(ours[1] / bare[1])
+        peak.append(ours[2])
+    name = f"{READERS} readers of {BURST} events over a bare fan-out"
+    yield Figure(f"{name}: CPU", "agent-wrap", 6, cpu)
+    yield Figure(f"{name}: last reader", "agent-wrap", 6, last)
+    yield Figure(
+        "peak memory of the process that serves, MiB", "agent-wrap", None, peak
+    )
 
 
 def _spent(command: list[str]) -> tuple[float, float]:

@@ -101,6 +101,7 @@ def serve(
 
         live = portal.call(make)
         serving = portal.start_task_soon(live.serve)
+        timing = portal.start_task_soon(live.hub.run)
         served = Served(portal, live, listener.port)
         headers = {"Authorization": f"Bearer {key}"} if key else {}
         wait_for(lambda: get(served.port, "/health", **headers)[0] == 200, "a server")
@@ -109,3 +110,4 @@ def serve(
         finally:
             portal.call(live.linger, 0.0)
             serving.result(20)
+            timing.cancel()

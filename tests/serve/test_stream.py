@@ -242,7 +242,7 @@ def test_a_reader_that_sleeps_too_long_gets_a_snapshot_and_no_gap() -> None:
                     or stream.frames[-1].data.get("cursor") == 10_002
                 )
             )
-        assert stream.kinds.count("snapshot") == 2  # its parser has seen no gap
+        assert stream.kinds.count("snapshot") >= 2  # its parser has seen no gap
 
 
 def test_one_reader_leaves_and_the_other_is_not_disturbed(served: Served) -> None:
