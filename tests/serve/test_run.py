@@ -107,6 +107,17 @@ def test_bad_ends_are_told_as_they_are(tmp_path: Path, name: str) -> None:
     assert served.code == code
 
 
+def test_an_end_that_is_told_twice_is_one(tmp_path: Path) -> None:
+    go = tmp_path / "go"
+    steps = ("init", f"until={go}", "text=Hello", "result=a", "result=b", "exit=1")
+    with ServedRun(tmp_path, *steps) as served:
+        with served.open() as stream:
+            go.touch()
+            stream.to_end()
+        served.end()
+    assert stream.kinds.count("turn_end") == 1
+
+
 def test_a_stop_signal_ends_the_run_without_lingering(tmp_path: Path) -> None:
     options = ("--serve-linger", "600")
     with ServedRun(tmp_path, "init", "tool=t1", "sleep=60", options=options) as served:

@@ -62,4 +62,14 @@ def test_options_of_a_run_apply_to_each_turn(start: Starter, session: str) -> No
     with server.open(session) as stream:
         server.message(session, "x")
         stream.until_kind("turn_end")
-    assert [e["code"] for e in stream.events if e["type"] == "error"] == ["timeout"]
+        [error] = [e for e in stream.events if e["type"] == "error"]
+        assert error["code"] == "timeout"
+        with server.open(session) as cold:
+            shown = cold.frames[0].data["status"]
+        assert shown["lifecycle"] == "error"
+        assert shown["lastError"]["message"] == error["message"]
+        assert server.message(session, "again")[0] == 202  # it is free
+        stream.until_count("turn_start", 2)
+        with server.open(session) as cold:
+            shown = cold.frames[0].data["status"]
+        assert (shown["lifecycle"], shown["lastError"]) == ("streaming", None)

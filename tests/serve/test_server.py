@@ -147,8 +147,13 @@ def test_a_busy_session_is_locked(slow: Server, session: str) -> None:
             assert (status, told["error"]) == (409, "Session locked")
             assert (told["code"], told["lockedBy"]) == ("SESSION_LOCKED", "me")
             assert datetime.fromisoformat(told["lockedAt"]).tzinfo is not None
-        other = str(uuid.uuid4())
-        assert slow.message(other, "y")[0] == 202
+        # Clients without a name are different ones.
+        others = [str(uuid.uuid4()) for _ in range(2)]
+        names = set()
+        for other in others:
+            assert slow.message(other, "y")[0] == 202
+            names.add(str(uuid.UUID(slow.message(other, "y")[1]["lockedBy"])))
+        assert len(names) == 2
         (slow.folder / "go").touch()
         stream.until_kind("turn_end")
         assert slow.message(session, "y")[0] == 202

@@ -10,6 +10,7 @@ import struct
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import pytest
 
@@ -315,6 +316,26 @@ def test_the_turn_is_in_the_history_when_its_end_is_read(served: Served) -> None
             served.port, f"{served.path}/messages", If_None_Match=headers["etag"]
         )
     assert again[0] == 304
+
+
+def test_a_turn_is_in_one_place_whenever_a_client_comes() -> None:
+    """In the history or under way, never in both and never in neither."""
+    for _ in range(3):
+        with serve(prompt="Hi") as served, ThreadPoolExecutor(12) as pool:
+            served.tell(Message("the answer"))
+            shown = [pool.submit(cold, served) for _ in range(6)]
+            served.finish()
+            shown += [pool.submit(cold, served) for _ in range(6)]
+            for each in shown:
+                snapshot = each.result()
+                under_way = json.dumps(snapshot["inProgressTurn"]).count("the answer")
+                contents = [m["content"] for m in snapshot["messages"]]
+                assert contents.count("the answer") + under_way == 1
+
+
+def cold(served: Served) -> dict[str, Any]:
+    with served.open() as stream:
+        return dict(stream.until_kind("snapshot").frames[0].data)
 
 
 def test_after_the_end(served: Served) -> None:
