@@ -7,6 +7,7 @@ has a bounded queue, and is sent away when it does not keep up.
 
 from __future__ import annotations
 
+import math
 import time
 from collections import deque
 from collections.abc import AsyncIterator, Iterator
@@ -177,7 +178,7 @@ class Feed:
         self.bell = Bell()
         self._hub = hub
         self._closed = False
-        self._rung = 0.0
+        self._rung = -math.inf
         self._lifecycle = session.status["lifecycle"]
 
     def ring(self) -> None:
