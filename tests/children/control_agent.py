@@ -7,6 +7,7 @@ form      asks for a form, and says what came back
 link      asks to visit a page, and says what came back
 resume    says which session it was told to go on with
 die       asks, and dies when a file (its second word) is there
+prompted  plays the part that its prompt names, with the prompt's other words
 late      ends well, and asks once more while a background task runs
 """
 
@@ -86,6 +87,8 @@ def end(text: str = "done", *, failed: bool = False) -> None:
 
 assert hear()["request"]["subtype"] == "initialize"
 prompt = hear()["message"]["content"][0]["text"]
+if part == "prompted":
+    part, *words = prompt.split()
 line(
     {
         "type": "system",

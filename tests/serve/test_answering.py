@@ -7,19 +7,20 @@ from __future__ import annotations
 
 import http.client
 import json
+import os
 import shlex
 import signal
 import time
 import uuid
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, Protocol
 
 import pytest
 
-from ..harness import PATIENCE, child, wait_for, wrapper
+from ..harness import PATIENCE, child, marked, wait_for, wrapper
 from .client import Parser, Stream, get
 from .server import Server
 from .test_run import ServedRun
@@ -86,18 +87,16 @@ class Session:
 
 class Begin(Protocol):
     def __call__(
-        self, part: str, *options: str, words: tuple[str, ...] = ()
+        self, part: str, *, words: tuple[str, ...] = ()
     ) -> AbstractContextManager[Session]: ...
 
 
-def of_run(folder: Path) -> Begin:
+def of_run(folder: Path, *options: str) -> Begin:
     @contextmanager
-    def begin(
-        part: str, *options: str, words: tuple[str, ...] = ()
-    ) -> Iterator[Session]:
-        options = ("--prompt", "Hi", "--permissions", "ask", *options)
+    def begin(part: str, *, words: tuple[str, ...] = ()) -> Iterator[Session]:
+        asks = ("--prompt", "Hi", "--permissions", "ask", *options)
         command = agent(folder, part, *words)
-        lingers = (*options, "--serve-linger", "60")
+        lingers = (*asks, "--serve-linger", "60")
         with ServedRun(folder, command=command, options=lingers) as served:
             yield Session(served.port, served.session, folder)
             served.process.send_signal(signal.SIGTERM)
@@ -106,29 +105,39 @@ def of_run(folder: Path) -> Begin:
     return begin
 
 
-def of_server(folder: Path) -> Begin:
+def of_server(server: Server) -> Begin:
     @contextmanager
-    def begin(
-        part: str, *options: str, words: tuple[str, ...] = ()
-    ) -> Iterator[Session]:
-        command = agent(folder, part, *words)
-        server = Server(folder, command, "--permissions", "ask", *options)
+    def begin(part: str, *, words: tuple[str, ...] = ()) -> Iterator[Session]:
         session = str(uuid.uuid4())
-        try:
-            assert server.message(session, "Hi")[0] == 202
-            yield Session(server.port, session, folder)
-            assert server.end() == 0
-            assert "Traceback" not in server.stderr
-        finally:
-            server.close()
+        assert server.message(session, " ".join((part, *words)))[0] == 202
+        yield Session(server.port, session, server.folder)
 
     return begin
 
 
-@pytest.fixture(params=[of_run, of_server], ids=["run", "server"])
-def begin(request: pytest.FixtureRequest, tmp_path: Path) -> Begin:
-    made: Begin = request.param(tmp_path)
-    return made
+@contextmanager
+def asking_server(folder: Path, *options: str) -> Iterator[Server]:
+    """Serve an agent that plays what its prompt names."""
+    command = agent(folder, "prompted")
+    server = Server(folder, command, "--permissions", "ask", *options)
+    try:
+        yield server
+        assert server.end() == 0
+        assert "Traceback" not in server.stderr
+    finally:
+        server.close()
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A server for all tests that do not end it."""
+    with asking_server(tmp_path_factory.mktemp("asking")) as server:
+        yield server
+
+
+@pytest.fixture(params=["run", "server"])
+def begin(request: pytest.FixtureRequest, tmp_path: Path, shared: Server) -> Begin:
+    return of_run(tmp_path) if request.param == "run" else of_server(shared)
 
 
 TOO_LATE = (
@@ -180,8 +189,16 @@ def test_denied(begin: Begin) -> None:
     assert result["status"] == "error"
 
 
-def test_out_of_time(begin: Begin) -> None:
-    with begin("ask", "--ask-timeout", "1.5") as session, session.asked() as stream:
+@pytest.mark.parametrize("way", ["run", "server"])
+def test_out_of_time(tmp_path: Path, way: str) -> None:
+    limit = ("--ask-timeout", "1.5")
+    with ExitStack() as stack:
+        if way == "run":
+            begin = of_run(tmp_path, *limit)
+        else:
+            begin = of_server(stack.enter_context(asking_server(tmp_path, *limit)))
+        session = stack.enter_context(begin("ask"))
+        stream = stack.enter_context(session.asked())
         with session.open() as cold:
             waits = cold.frames[0].data["pendingInteractions"]
             assert all(asked["remainingMs"] <= 1500 for asked in waits)
@@ -386,8 +403,8 @@ def test_a_run_that_is_stopped_meanwhile(tmp_path: Path) -> None:
     assert stream.events[-1]["terminalReason"] == "aborted_tools"
 
 
-def test_a_turn_that_is_interrupted_meanwhile(tmp_path: Path) -> None:
-    with of_server(tmp_path)("ask") as session, session.asked() as stream:
+def test_a_turn_that_is_interrupted_meanwhile(shared: Server) -> None:
+    with of_server(shared)("ask") as session, session.asked() as stream:
         assert session.say("interrupt", {}) == (200, {"ok": True})
         stream.until_kind("turn_end")
         assert session.approve() == TOO_LATE
@@ -422,6 +439,26 @@ def test_a_server_that_is_killed_meanwhile(tmp_path: Path) -> None:
         first.close()
         if second is not None:
             second.close()
+
+
+def test_a_run_that_is_killed_meanwhile(tmp_path: Path) -> None:
+    """Both of its processes, which takes the agent with them."""
+    server = Server(tmp_path, agent(tmp_path, "ask"), "--permissions", "ask")
+    session = Session(server.port, str(uuid.uuid4()), tmp_path)
+    try:
+        server.message(session.id, "Hi")
+        with session.asked() as stream:
+            for pid, command in marked(server.mark).items():
+                if "--answers-fd" in command:
+                    os.kill(pid, signal.SIGKILL)
+            stream.until_kind("turn_end")
+            assert session.approve() == TOO_LATE
+            assert waiting(session) == []
+        assert resolved(stream) == [("t1", "cancelled")]
+        assert stream.events[-1]["terminalReason"] == "error"
+        assert server.message(session.id, "again")[0] == 202
+    finally:
+        server.close()
 
 
 def test_by_default_nobody_is_asked(tmp_path: Path) -> None:
