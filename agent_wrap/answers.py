@@ -13,6 +13,9 @@ from agent_wrap.encode import encode
 from agent_wrap.jsonvalue import objects
 from agent_wrap.lines import LineDecoder
 
+PATIENCE = 10.0
+"""Seconds that a run may take to read an answer."""
+
 RESOLUTIONS = frozenset({"approved", "denied", "answered", "cancelled"})
 
 
@@ -57,13 +60,37 @@ async def listen(fd: int, take: Callable[[Answer], object]) -> None:
             return
 
 
-async def write(fd: int, answer: Answer) -> None:
-    """Give an answer to a run; one that has ended takes none."""
-    data = to_line(answer)
-    with anyio.CancelScope(shield=True):  # a half line would spoil the next one
+class Writer:
+    """The caller's end of the pipe; it owns the descriptor."""
+
+    def __init__(self, fd: int) -> None:
+        os.set_blocking(fd, False)
+        self._fd = fd
+        self._lock = anyio.Lock()
+
+    async def write(self, answer: Answer) -> None:
+        """Give an answer to the run; one that has ended takes none."""
+        data = to_line(answer)
+        async with self._lock:
+            # Shielded: a half line would spoil the next one.
+            with anyio.move_on_after(PATIENCE, shield=True):
+                while data and self._fd >= 0:
+                    await anyio.wait_writable(self._fd)
+                    data = self._put(data)
+            if data:
+                self.close()
+
+    def close(self) -> None:
+        """Give no more answers."""
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
+
+    def _put(self, data: bytes) -> bytes:
+        """Write what the pipe holds; give the rest."""
+        if self._fd < 0:  # closed while we waited: the number may be another's now
+            return b""
         try:
-            while data:
-                await anyio.wait_writable(fd)
-                data = data[os.write(fd, data) :]
+            return data[os.write(self._fd, data) :]
         except BrokenPipeError:
-            return
+            return b""

@@ -126,13 +126,12 @@ class Run:
         call: _Call,
         process: Process,
         events: MemoryObjectReceiveStream[Event],
-        answers_fd: int,
+        answering: answers.Writer,
     ) -> None:
         self._call = call
         self._process = process
         self._events = events
-        self._answers_fd = answers_fd
-        self._answering = anyio.Lock()
+        self._answering = answering
         self._said = bytearray()
 
     @property
@@ -167,8 +166,7 @@ class Run:
         settled comes as `InteractionResolved`.
         """
         answer = answers.Answer(interaction_id, resolution, content)
-        async with self._answering:
-            await answers.write(self._answers_fd, answer)
+        await self._answering.write(answer)
 
 
 @asynccontextmanager
@@ -198,7 +196,8 @@ async def _open(
     """Start a run; `answered`: the caller may answer what the agent asks."""
     call = _Call(command, env, options)
     ours, theirs = os.pipe()
-    listening, answering = os.pipe()
+    listening, writing = os.pipe()
+    answering = answers.Writer(writing)
     told = ["--answers-fd", str(listening)] if answered else []
     try:
         process = await anyio.open_process(
@@ -210,7 +209,7 @@ async def _open(
         )
     except BaseException:
         os.close(ours)
-        os.close(answering)
+        answering.close()
         raise
     finally:
         os.close(theirs)
@@ -231,7 +230,7 @@ async def _open(
                 events.close()
     finally:
         os.close(ours)
-        os.close(answering)
+        answering.close()
     if failure is not None:
         raise failure
 
