@@ -97,7 +97,8 @@ class Hub:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(self._beat)
             while True:
-                await self._dirty.wait()
+                if not self._late:  # what came in their turn
+                    await self._dirty.wait()
                 await anyio.sleep(self.pace)
                 late, self._late = self._late, set()
                 began = time.monotonic()

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
 import anyio
 import anyio.lowlevel
 import pytest
+from anyio.lowlevel import checkpoint
 
 from agent_wrap.events import TextDelta
 from agent_wrap.serve import feed as module
@@ -39,9 +40,13 @@ class Watched:
 
     async def until(self, text: bytes) -> None:
         """Wait until a text has come."""
-        with anyio.fail_after(10):
-            while text not in b"".join(self.pieces):  # noqa: ASYNC110  # others set it
-                await anyio.sleep(0.001)
+        await eventually(lambda: text in b"".join(self.pieces))
+
+
+async def eventually(condition: Callable[[], bool]) -> None:
+    with anyio.fail_after(10):
+        while not condition():  # noqa: ASYNC110  # what is waited for sets no event
+            await anyio.sleep(0.001)
 
 
 @asynccontextmanager
@@ -76,6 +81,27 @@ async def test_what_comes_after_a_pause_comes_at_once(
         made.say("two")
         await anyio.sleep(0.01)
         assert b'"text":"two"' not in b"".join(made.pieces)
+
+
+async def test_what_comes_while_readers_have_their_turn_is_not_lost(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The clock is not waiting then, and looks before it does."""
+    monkeypatch.setattr(module, "PACE", 0.2)
+    async with watched() as made, anyio.create_task_group() as tasks:
+
+        async def speak_after_the_reader() -> None:
+            while b'"text":"2"' not in made.pieces[-1]:
+                await made.feed.bell.wait()
+            made.say("3")
+
+        made.say("1")
+        await made.until(b'"text":"1"')
+        await eventually(lambda: not made.hub._late)  # the clock has rung for it
+        tasks.start_soon(speak_after_the_reader)
+        await checkpoint()
+        made.say("2")  # too soon after that: it waits for the clock
+        await made.until(b'"text":"3"')
 
 
 async def test_one_clock_wakes_the_quiet_ones() -> None:
