@@ -37,25 +37,25 @@ class Client:
 
     def __init__(self) -> None:
         self._updates = Updates()
-        self._prompt = self._cwd = self._session = ""
+        self._prompt = self._session = self._earlier = ""
+        self._place: dict[str, Any] = {}
         self._agent: dict[str, Any] = {}
         self._options: dict[str, list[dict[str, Any]]] = {}
         self._ids: dict[str, Any] = {}
         self._used = Usage(scope="total")
-        self._earlier = ""
         self._loading = False
 
     def start(self, brief: Brief) -> Iterator[Event]:
         """Begin: what we offer is nothing but to be talked to."""
-        self._prompt, self._cwd = brief.prompt, brief.cwd
-        self._earlier = brief.session
+        self._prompt, self._earlier = brief.prompt, brief.session
+        self._place = {"cwd": brief.cwd, "mcpServers": []}
         if brief.two_way and not brief.prompt:
             yield from nothing_to_ask()
             return
-        offered = {"fs": {"readTextFile": False, "writeTextFile": False}}
+        files = {"readTextFile": False, "writeTextFile": False}
         params = {
             "protocolVersion": 1,
-            "clientCapabilities": {**offered, "terminal": False},
+            "clientCapabilities": {"fs": files, "terminal": False},
             "clientInfo": {"name": "agent-wrap", "version": "1"},
         }
         yield _request(INITIALIZE, "initialize", params)
@@ -75,7 +75,7 @@ class Client:
             if not method.startswith(_EXTENSIONS):
                 yield Unknown(method)
         elif "error" in event and event.get("id") == LOAD_SESSION:
-            yield from self._begin_anew(get_text(get_dict(event, "error"), "message"))
+            yield from self._begin(get_text(get_dict(event, "error"), "message"))
         elif "error" in event:
             error = get_dict(event, "error")
             yield from self._finish(False, get_text(error, "message"), "error")
@@ -108,8 +108,8 @@ class Client:
         for interaction_id in list(self._options):
             yield from self.answer(interaction_id, "cancelled")
         if self._session:
-            params = {"sessionId": self._session}
-            yield _send({"method": "session/cancel", "params": params})
+            about = {"sessionId": self._session}
+            yield _send({"method": "session/cancel", "params": about})
 
     def _answered(self, request: Any, result: dict[str, Any]) -> Iterator[Event]:
         """Read an answer: by what it says, as another client counts otherwise."""
@@ -119,14 +119,12 @@ class Client:
             self._agent = get_dict(result, "agentInfo")
             yield self._started("")
             able = get_dict(result, "agentCapabilities").get("loadSession") is True
-            if not self._earlier:
-                yield self._open(NEW_SESSION, "session/new")
-            elif able:
-                self._loading = True
-                about = {"sessionId": self._earlier}
-                yield self._open(LOAD_SESSION, "session/load", **about)
+            self._loading = able and bool(self._earlier)
+            if self._loading:
+                about = {"sessionId": self._earlier, **self._place}
+                yield _request(LOAD_SESSION, "session/load", about)
             else:
-                yield from self._begin_anew("it cannot load sessions")
+                yield from self._begin("it cannot load sessions")
         elif "sessionId" in result or request in (NEW_SESSION, LOAD_SESSION):
             self._loading = False
             self._session = get_text(result, "sessionId") or self._earlier
@@ -135,22 +133,16 @@ class Client:
             params = {"sessionId": self._session, "prompt": prompt}
             yield _request(PROMPT, "session/prompt", params)
 
-    def _open(self, number: int, method: str, **about: str) -> Send:
-        params = {**about, "cwd": self._cwd, "mcpServers": []}
-        return _request(number, method, params)
-
-    def _begin_anew(self, why: str) -> Iterator[Event]:
-        """Begin a session, since the earlier one cannot be gone on with."""
-        self._loading = False
-        yield Notice(f"session {self._earlier} cannot be continued: {why}")
-        self._earlier = ""
-        yield self._open(NEW_SESSION, "session/new")
+    def _begin(self, why: str) -> Iterator[Event]:
+        """Begin a session; say why an earlier one is not gone on with."""
+        if self._earlier:
+            yield Notice(f"session {self._earlier} cannot be continued: {why}")
+        self._earlier, self._loading = "", False
+        yield _request(NEW_SESSION, "session/new", self._place)
 
     def _started(self, model: str) -> SessionStarted:
         name, version = (get_text(self._agent, key) for key in ("name", "version"))
-        return SessionStarted(
-            self._session, model=model, agent=name, agent_version=version
-        )
+        return SessionStarted(self._session, model, "", name, version)
 
     def _prompted(self, result: dict[str, Any]) -> Iterator[Event]:
         reason = get_text(result, "stopReason")
