@@ -414,7 +414,7 @@ def test_a_turn_that_is_interrupted_meanwhile(shared: Server) -> None:
 
 
 def test_a_server_that_is_killed_meanwhile(tmp_path: Path) -> None:
-    """Nobody could answer any more: the run denies, and the next server tells it."""
+    """Nobody could answer any more: the run ends, and the next server tells it."""
     command = agent(tmp_path, "ask")
     first = Server(tmp_path, command, "--permissions", "ask")
     second = None
@@ -425,7 +425,6 @@ def test_a_server_that_is_killed_meanwhile(tmp_path: Path) -> None:
             last = stream.until(lambda: any(f.id for f in stream.frames)).last_id
             first.end(signal.SIGKILL)
         dialog = tmp_path / "data/sessions" / session / "turns/0001/dialog.jsonl"
-        wait_for(lambda: b"r-t1: deny" in dialog.read_bytes(), "a denial")
         wait_for(lambda: b'"complete"' in dialog.read_bytes(), "the run's end")
         second = Server(tmp_path, command, "--permissions", "ask")
         again = Session(second.port, session, tmp_path)
