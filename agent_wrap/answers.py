@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import anyio
@@ -12,6 +11,7 @@ import anyio
 from agent_wrap.encode import encode
 from agent_wrap.jsonvalue import objects
 from agent_wrap.lines import LineDecoder
+from agent_wrap.values import value
 
 PATIENCE = 10.0
 """Seconds that a run may take to read an answer."""
@@ -19,7 +19,7 @@ PATIENCE = 10.0
 RESOLUTIONS = frozenset({"approved", "denied", "answered", "cancelled"})
 
 
-@dataclass(frozen=True)
+@value
 class Answer:
     """What was decided on an interaction; `content` as `Adapter.answer` takes it."""
 
