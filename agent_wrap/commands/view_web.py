@@ -65,5 +65,6 @@ async def _serve(path: str, place: Listener, open_it: bool) -> None:
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(end_at_a_signal)
         tasks.start_soon(shelf.follow)
+        tasks.start_soon(shelf.hub.run)
         await server.serve([place.socket])
         tasks.cancel_scope.cancel()
