@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import shutil
 from collections.abc import Callable, Iterator
@@ -14,10 +13,6 @@ from ..harness import PATIENCE
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
-
-if importlib.util.find_spec("agent_wrap.serve.answering") is None:
-    # What an agent asks cannot be answered by clients yet.
-    collect_ignore = ["test_asks.py", "test_claude_code.py"]
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 OPTIONS = (
