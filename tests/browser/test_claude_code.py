@@ -6,12 +6,12 @@ import os
 
 import pytest
 
-from ..live.conftest import Prepare, claude_code, model
+from ..live.conftest import Prepare, claude_code, make_bench, model
 from ..serve.server import Server
 from .conftest import Open
 
 pytestmark = [pytest.mark.browser, pytest.mark.live]
-__all__ = ["claude_code", "model"]  # fixtures
+__all__ = ["claude_code", "make_bench", "model"]  # fixtures
 
 COMMAND = (
     *("claude", "-p", "--input-format", "stream-json"),
