@@ -2,25 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from agent_wrap import registry
 from agent_wrap.adapter import Adapter, Brief
 from agent_wrap.clocks import Clocks
 from agent_wrap.dialog import Dialog
-from agent_wrap.echo import Echo
-from agent_wrap.entries import Entry
-from agent_wrap.events import Event
 from agent_wrap.prices import Prices, parse
 from agent_wrap.reader import Detection, Reader
-from agent_wrap.recorder import Recorder, Watcher
-from agent_wrap.redact import Redactor
+from agent_wrap.recorder import Recorder
 from agent_wrap.running import Run
-
-if TYPE_CHECKING:
-    from agent_wrap.serve.live import Live
 
 TABLE = "prices.json"
 
@@ -137,68 +129,3 @@ def _own_table() -> bytes:
     from importlib.resources import files  # also out of the single file's zip
 
     return files("agent_wrap").joinpath(TABLE).read_bytes()
-
-
-def pretty_printer(echo: Echo) -> Watcher:
-    """Make a watcher that shows entries as a readable timeline."""
-    from agent_wrap.view.plain import lines_of
-
-    def show(event: Event | None, new: list[Entry]) -> None:
-        for entry in new:
-            echo.write("".join(f"{line}\n" for line in lines_of(entry)).encode())
-
-    return show
-
-
-def event_sender(stream: Echo, redactor: Redactor) -> Watcher:
-    """Make a watcher that writes each event as a line: what `open_run` reads."""
-    from agent_wrap.event_lines import to_line
-
-    def send(event: Event | None, new: list[Entry]) -> None:
-        line = to_line(event) if event is not None else b""
-        if line:
-            stream.write(redactor.replace_line(line))
-
-    return send
-
-
-def live_session(run: Run) -> Live | None:
-    """Make the live session of a run that is served."""
-    if run.listener is None:
-        return None
-    from agent_wrap.serve.live import Live
-
-    plan, clean = run.plan, run.redactor.clean_text
-    title = next(iter((plan.prompt or "").splitlines()), "") or " ".join(plan.command)
-    return Live(
-        run.listener,
-        title=clean(title),
-        cwd=clean(plan.cwd),
-        runtime=lambda: plan.agent_name,
-        prompt=plan.prompt,
-        heartbeat=plan.settings.sse_heartbeat,
-        ask_timeout=plan.settings.ask_timeout,
-        announce=plan.settings.serve_announce,
-        clean=run.redactor.replace_line,
-    )
-
-
-def limit_checker(parts: Assembly, hit: Callable[[str, float], None]) -> Watcher:
-    """Make a watcher that calls `hit(which, limit)` when a limit is exceeded."""
-    settings, account = parts.plan.settings, parts.dialog.account
-
-    def check(event: Event | None, new: list[Entry]) -> None:
-        if settings.max_turns is not None and account.turns > settings.max_turns:
-            hit("turn_limit", settings.max_turns)
-        if settings.max_tokens is None and settings.max_cost is None:
-            return
-        used = account.tokens
-        if (
-            settings.max_tokens is not None
-            and used.total_in + used.output > settings.max_tokens
-        ):
-            hit("token_limit", settings.max_tokens)
-        if settings.max_cost is not None and (parts.cost() or 0.0) > settings.max_cost:
-            hit("cost_limit", settings.max_cost)
-
-    return check

@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Any
 import anyio
 from anyio.abc import TaskGroup
 
-from agent_wrap import answers, assembly, first_lines, process
+from agent_wrap import answers, process, watchers
+from agent_wrap.assembly import Assembly
 from agent_wrap.closing import Closing
 from agent_wrap.daemon import project
 from agent_wrap.echo import Echo
@@ -41,8 +42,6 @@ INIT_BY = 0.8
 QUIET = 0.5
 SAMPLE_EVERY = 1.0
 SAME = 0.1
-EVENTS_PATIENCE = 60.0
-"""Our own Python caller reads events all the time: only a blocked one is this late."""
 
 
 class Supervisor:
@@ -63,7 +62,7 @@ class Supervisor:
         self.ledger = run.ledger
         self.started = run.started
         self.spawned = spawned
-        self.parts = assembly.Assembly(run, spawned)
+        self.parts = Assembly(run, spawned)
         self.recorder = self.parts.recorder
         self.sampler = Sampler()
         self.memory = run.memory
@@ -96,7 +95,7 @@ class Supervisor:
             tasks.start_soon(self._listen_to_guardian)
             if self._shared.caller is not None:
                 tasks.start_soon(self._end_with_caller, self._shared.caller)
-            self._live = assembly.live_session(self._shared)
+            self._live = watchers.live_session(self._shared)
             if self._live is not None:
                 tasks.start_soon(self._live.serve)
                 tasks.start_soon(self._live.hub.run)
@@ -136,7 +135,9 @@ class Supervisor:
             drained=streams.drained,
         )
         tasks.start_soon(self._reap_children)
-        streams.follow(agent.stdout, self.recorder.feed, self._show(streams))
+        streams.follow(
+            agent.stdout, self.recorder.feed, watchers.on_stdout(self.parts, streams)
+        )
         streams.follow(agent.stderr, self.recorder.feed_stderr, Echo(2))
         talk = self._begin_talk(agent, tasks)
         self._add_watchers(streams)
@@ -168,36 +169,19 @@ class Supervisor:
         )
         process.sweep()
 
-    def _show(self, streams: Streams) -> Echo:
-        """Choose what our own stdout shows."""
-        how = self.settings.echo
-        if how == "auto":
-            how = "pretty" if os.isatty(1) else "native"
-        if how == "native":
-            return Echo(1)
-        if how == "pretty":
-            echo = Echo(1)
-            streams.add_echo(echo)
-            show = assembly.pretty_printer(echo)
-            show(None, first_lines.first_entries(self.plan, 0.0)[: self.plan.written])
-            self.recorder.watchers.append(show)
-        return Echo(None)
-
     def _add_watchers(self, streams: Streams) -> None:
-        settings, watchers = self.settings, self.recorder.watchers
+        settings, add = self.settings, self.recorder.watchers.append
         if settings.max_turns or settings.max_tokens or settings.max_cost:
-            watchers.append(
-                assembly.limit_checker(
+            add(
+                watchers.limit_checker(
                     self.parts,
                     lambda which, limit: self._end(Cause(which), limit=limit),
                 )
             )
         if self._live is not None:
-            watchers.append(self._live.watch)
+            add(self._live.watch)
         if settings.events_fd is not None:
-            sink = Echo(settings.events_fd, EVENTS_PATIENCE)
-            streams.add_echo(sink)
-            watchers.append(assembly.event_sender(sink, self.recorder.redactor))
+            add(watchers.our_caller(settings.events_fd, self.parts, streams))
 
     def _begin_talk(self, agent: process.Agent, tasks: TaskGroup) -> Talk | None:
         """Take the agent's stdin in hand, if it has one of ours."""

@@ -40,7 +40,7 @@ LAYERS = [
     },
     {"running", "summary", "side_files"},
     {"assembly", "rescue"},
-    {"closing"},
+    {"closing", "watchers"},
     {"supervisor"},
     {"launch"},
 ]
