@@ -10,7 +10,7 @@ from agent_wrap.outcome import Cause
 from agent_wrap.plan import clean_prompt_file
 from agent_wrap.stderr import say
 from agent_wrap.summary import Measured, build
-from agent_wrap.writer import SUMMARY, Archive
+from agent_wrap.writer import STDOUT, SUMMARY, Archive
 
 ORDERLY = (Cause.EXITED, Cause.RESULT_GRACE)
 SIDE_PATIENCE = 1.0
@@ -35,12 +35,16 @@ class Closing:
             self._read_side_files(type(adapter), orderly=cause in ORDERLY)
 
     def look_for_drift(self) -> None:
-        """Say that this is not what the adapter was checked with."""
+        """Say what is not as the adapter knows it: version, events, lines."""
         reader, session = self._recorder.reader, self._recorder.story.session
         if reader.adapter is not None:
             kind, name = type(reader.adapter), self._plan.adapter_name
             unknown = reader.unknown_types
             self._say(drift.warning(kind, name, session.agent_version, unknown))
+        unread = reader.counts["unparsable"]
+        if unread:
+            lines = "line" if unread == 1 else "lines"
+            self._say(f"{unread} {lines} of stdout could not be read: see {STDOUT}")
 
     def write_summary(self, measured: Measured) -> None:
         """Write `summary.json`; a disk that takes it no more is said."""

@@ -157,6 +157,10 @@ def _adapt(plan: Plan, adapter: type[Adapter]) -> None:
     if wanted is not None and not plan.two_way:
         plan.stdin = prepared.stdin
         plan.adapted = prepared.stdin is not None or wanted in prepared.command
+        own = None if plan.adapted else adapter.prepare(plan.command, None).prompt
+        if own:
+            plan.prompt, plan.adapted = own, True
+            plan.notes.append("the given prompt is not used: COMMAND has one already")
     if prepared.added:
         plan.notes.append(f"added for {plan.adapter_name}: {', '.join(prepared.added)}")
 

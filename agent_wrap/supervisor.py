@@ -37,6 +37,9 @@ from agent_wrap.talk import Talk
 if TYPE_CHECKING:
     from agent_wrap.serve.live import Live
 
+OWN_ENDS = (Cause.EXITED, Cause.RESULT_GRACE)
+"""The agent itself has ended the run, and said what it had to say."""
+
 TICK = 0.25
 INIT_BY = 0.8
 QUIET = 0.5
@@ -338,8 +341,9 @@ class Supervisor:
         if self._live is not None:
             final = self.recorder.story.final
             self._live.finish(outcome, message, final.reason if final else "")
-        if outcome.reason in ("spawn_failed", "internal"):
-            say(message)
+        own_end = self._ending is not None and self._ending.cause in OWN_ENDS
+        if not own_end and outcome.status != "success":
+            say(message)  # its exit code alone says little in another's log
         self._outcome = outcome
         return outcome
 

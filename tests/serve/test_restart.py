@@ -42,7 +42,6 @@ def test_a_server_that_is_killed_in_a_turn(
     first = start(command)
     with busy(first, session) as stream:
         first.end(signal.SIGKILL)
-    assert len(marked(first.mark)) > 1  # the run has outlived its server
     second = start(command)
     wait_for(lambda: marked(first.mark) == {}, "the end of the run")
     with second.open(session, stream.last_id) as again:
