@@ -34,12 +34,12 @@ from .claude_lines import (
     run,
     system,
     text,
-    texts,
     tools,
     usage,
     use,
     used,
 )
+from .replays import texts
 
 
 class TestUsage:
