@@ -7,36 +7,17 @@ the versions that were recorded.
 from __future__ import annotations
 
 import signal
-from typing import Protocol
 
 import pytest
 
 from .agents import CLAUDE_CODE, CODEX, COPILOT, EVERY, PI, PROMPT, Agent
-from .conftest import KEY, Prepare
-from .harness import Bench
+from .conftest import KEY, Place
 from .scripted_model import Model
 
 pytestmark = pytest.mark.live
 
 STREAM = ("--verbose", "--output-format", "stream-json")
 PARTIAL = (*STREAM, "--include-partial-messages")
-
-
-class Place(Protocol):
-    """Makes the place in which one of the agents plays a scenario."""
-
-    def __call__(self, agent: Agent, scenario: str) -> Bench: ...
-
-
-@pytest.fixture
-def place(request: pytest.FixtureRequest) -> Place:
-    """The places of all agents."""
-
-    def make(agent: Agent, scenario: str) -> Bench:
-        prepare: Prepare = request.getfixturevalue(agent.fixture)
-        return prepare(scenario)
-
-    return make
 
 
 @pytest.mark.parametrize(
@@ -48,7 +29,7 @@ def test_what_the_model_did_is_what_the_dialog_says(
     place: Place, agent: Agent, scenario: str
 ) -> None:
     """The same facts from each. The caller adds no stream flags: the adapter does."""
-    run = place(agent, scenario).run(agent.command)
+    run = place(agent.fixture, scenario).run(agent.command)
 
     assert run.outcome() == agent.endings[scenario], run.stderr
     assert run.entries[0]["data"]["model"] in agent.models
@@ -58,7 +39,7 @@ def test_what_the_model_did_is_what_the_dialog_says(
 @pytest.mark.parametrize("agent", [CLAUDE_CODE, CODEX], ids=str)
 def test_the_first_entries_say_who_was_asked_what(place: Place, agent: Agent) -> None:
     """Read from the command; what it does not name, the caller's variables do."""
-    bench = place(agent, "text")
+    bench = place(agent.fixture, "text")
     run = bench.run(agent.command, "--task", "task-1", variables=agent.variables)
 
     init, prompt = run.entries[:2]
@@ -77,7 +58,7 @@ def test_a_prompt_given_to_the_wrapper_reaches_the_model(
     place: Place, model: Model, agent: Agent
 ) -> None:
     """The command carries none: the adapter knows where it goes."""
-    run = place(agent, "text").run(agent.unprompted, "--prompt", PROMPT)
+    run = place(agent.fixture, "text").run(agent.unprompted, "--prompt", PROMPT)
 
     assert run.outcome() == agent.endings["text"], run.stderr
     init, prompt = run.entries[:2]
@@ -91,7 +72,7 @@ def test_a_prompt_given_to_the_wrapper_reaches_the_model(
 @pytest.mark.parametrize("agent", [CLAUDE_CODE, CODEX], ids=str)
 def test_a_failed_tool_keeps_what_it_printed(place: Place, agent: Agent) -> None:
     """The output of a failed command is its error text."""
-    run = place(agent, "tool_fail").run(agent.command)
+    run = place(agent.fixture, "tool_fail").run(agent.command)
 
     error = run.of_type("tool")[-1]["error"]
     assert "out-before" in error
@@ -101,7 +82,7 @@ def test_a_failed_tool_keeps_what_it_printed(place: Place, agent: Agent) -> None
 @pytest.mark.parametrize("agent", EVERY, ids=str)
 def test_an_api_error_is_the_message_of_the_end(place: Place, agent: Agent) -> None:
     """Noticed several times, or printed as if the model had said it: no message."""
-    run = place(agent, "err401").run(agent.command)
+    run = place(agent.fixture, "err401").run(agent.command)
 
     assert agent.refusal in run.entries[-1]["message"]
     assert run.messages == []
@@ -122,7 +103,7 @@ def test_an_api_error_is_the_message_of_the_end(place: Place, agent: Agent) -> N
 )
 def test_stopped_in_the_middle_of_a_tool(place: Place, agent: Agent) -> None:
     """SIGTERM to the wrapper: the tool is closed, its process gone."""
-    run = place(agent, "long_tool").start(agent.command)
+    run = place(agent.fixture, "long_tool").start(agent.command)
     run.wait_for_tool("sleep 60")
     run.stop(signal.SIGTERM)
 
@@ -134,7 +115,7 @@ def test_stopped_in_the_middle_of_a_tool(place: Place, agent: Agent) -> None:
 @pytest.mark.parametrize("agent", [CLAUDE_CODE, CODEX], ids=str)
 def test_out_of_time_in_the_middle_of_a_tool(place: Place, agent: Agent) -> None:
     """Our own deadline: timeout, 124, the tool closed, its process gone."""
-    run = place(agent, "long_tool").run(agent.command, "--timeout", "8")
+    run = place(agent.fixture, "long_tool").run(agent.command, "--timeout", "8")
 
     assert run.outcome() == agent.cut_off("timeout", 124)
     assert run.problems() == []
