@@ -6,7 +6,6 @@ import importlib
 import json
 import os
 import sys
-import tempfile
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -16,6 +15,7 @@ import pytest
 from agent_wrap import side_files
 from agent_wrap.adapter import Adapter, SideFile, Surroundings
 from agent_wrap.events import Event, Message, SessionStarted, Usage
+from agent_wrap.identity import find_identity
 
 from .harness import Run
 from .side_contents import COPILOT_CALLS, COPILOT_END, VIBE_EXPORT, as_lines
@@ -49,10 +49,18 @@ class Teller(Adapter):
 
 
 def read(
-    folder: Path, *command: str, since: float = 0.0, patience: float = PATIENCE
+    folder: Path,
+    *command: str,
+    adapter: type[Adapter] = Teller,
+    since: float = 0.0,
+    patience: float = PATIENCE,
+    user: str = "",
 ) -> side_files.Told:
     ran = Surroundings(command, str(folder))
-    return side_files.read(Teller, ran, since=since, patience=patience)
+    identity = find_identity(user) if user else None
+    return side_files.read(
+        adapter, ran, since=since, patience=patience, identity=identity
+    )
 
 
 def put(path: Path, text: str, at: float) -> None:
@@ -214,24 +222,15 @@ def test_the_folder_goes_with_a_killed_supervisor_too(tmp_path: Path) -> None:
         assert run.complete["status"] == "error"
 
 
-@pytest.fixture
-def place() -> Iterator[Path]:
-    """A folder that every user can pass through; those of pytest are root's alone."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder)
-        path.chmod(0o755)
-        yield path
-
-
 @only_root
-def test_the_folder_is_the_agents_own(place: Path) -> None:
-    (place / "vibe").write_text(
+def test_the_folder_is_the_agents_own(open_folder: Path) -> None:
+    (open_folder / "vibe").write_text(
         "#!/bin/sh\nfor last; do :; done\nid -u\n"
         f"echo '{json.dumps(VIBE_EXPORT)}' > \"$last/export.json\"\n"
     )
-    (place / "vibe").chmod(0o755)
-    command = [str(place / "vibe"), "-p", "Hi", "--time-limit", "60"]
-    with Run(place, command, "--echo", "none", "--user", "65534") as run:
+    (open_folder / "vibe").chmod(0o755)
+    command = [str(open_folder / "vibe"), "-p", "Hi", "--time-limit", "60"]
+    with Run(open_folder, command, "--echo", "none", "--user", "65534") as run:
         run.wait()
         assert run.raw == b"65534\n"
         assert run.summary["tokens"]["in"] == 2100
@@ -240,17 +239,9 @@ def test_the_folder_is_the_agents_own(place: Path) -> None:
 
 @only_root
 def test_it_is_read_as_the_runs_user(tmp_path: Path) -> None:
-    from agent_wrap.identity import find_identity
-
     put(tmp_path / "a", "123", 1000)
     (tmp_path / "a").chmod(0o600)
-    told = side_files.read(
-        Teller,
-        Surroundings(["a"], str(tmp_path)),
-        since=0,
-        patience=PATIENCE,
-        identity=find_identity("65534"),
-    )
+    told = read(tmp_path, "a", user="65534")
     assert told.facts == []
 
 
@@ -271,21 +262,13 @@ class LateImporter(Adapter):
 
 @only_root
 def test_code_that_the_runs_user_cannot_read(
-    place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    open_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """All that reading needs is imported while the process is still ours."""
-    from agent_wrap.identity import find_identity
-
-    put(place / "a", "123", 1000)
+    put(open_folder / "a", "123", 1000)
     (tmp_path / "only_for_root.py").write_text("count = len\n")
     tmp_path.chmod(0o700)
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.delitem(sys.modules, "only_for_root", raising=False)
-    told = side_files.read(
-        LateImporter,
-        Surroundings(["a"], str(place)),
-        since=0,
-        patience=PATIENCE,
-        identity=find_identity("65534"),
-    )
+    told = read(open_folder, "a", adapter=LateImporter, user="65534")
     assert (told.facts, told.notes) == ([Usage(input=3, scope="total")], [])

@@ -55,6 +55,11 @@ def used(read: int, wrote: int, cost: float = 0.5) -> dict[str, Any]:
     return {"m": {"inputTokens": read, "outputTokens": wrote, "costUSD": cost}}
 
 
+def part(kind: str, parent: str | None = None, **fields: Any) -> dict[str, Any]:
+    event = {"type": kind, **fields}
+    return {"type": "stream_event", "parent_tool_use_id": parent, "event": event}
+
+
 def tools(replayed: Replay) -> list[tuple[str, str, str]]:
     found = [e for e in replayed.entries if e["type"] == "tool"]
     return [(e["tool_id"], e["name"], e["status"]) for e in found]
