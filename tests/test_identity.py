@@ -59,9 +59,9 @@ def test_only_root_may(monkeypatch: pytest.MonkeyPatch) -> None:
 # Through the program
 
 
-def as_nobody(open_folder: Path, script: str, *options: str, **how: object) -> Run:
+def as_nobody(folder: Path, script: str, *options: str, **how: object) -> Run:
     words = ("--user", "nobody", *options)
-    with Run(open_folder, ["sh", "-c", script], *words, **how) as started:  # type: ignore[arg-type]
+    with Run(folder, ["sh", "-c", script], *words, **how) as started:  # type: ignore[arg-type]
         return started.end()
 
 
@@ -130,9 +130,8 @@ def test_it_can_read_its_record_and_its_prompt(open_folder: Path) -> None:
 @only_root
 def test_it_ends_with_us(open_folder: Path) -> None:
     """The parent-death signal is set after the change of user, which clears it."""
-    with Run(
-        open_folder, ["sh", "-c", "echo there; exec sleep 60"], "--user", "nobody"
-    ) as (started):
+    command = ["sh", "-c", "echo there; exec sleep 60"]
+    with Run(open_folder, command, "--user", "nobody") as started:
         started.until(lambda: b"there" in started.raw, "the agent")
         started.process.send_signal(19)  # it must not act on what follows
         for pid in list(started.alive()):
