@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import os
 import signal
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+from agent_wrap.dialog_writer import DialogWriter
 
 # Who starts the tests by `nohup`, or behind a `&`, has these ignored, and so would all
 # that they start.
@@ -49,3 +54,28 @@ def pytest_cmdline_main(config: pytest.Config) -> None:
 def update_golden(request: pytest.FixtureRequest) -> bool:
     """Are golden dialogs to be written rather than compared?"""
     return bool(request.config.getoption("--update-golden"))
+
+
+@pytest.fixture
+def writers_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the drop-in writer finds: an archive, a model, no wrapper."""
+    monkeypatch.delenv("AGENT_WRAP_RUN", raising=False)
+    monkeypatch.setenv("SSE_ARCHIVE", str(tmp_path / "archive"))
+    monkeypatch.setenv("SSE_MODEL_NAME", "the-model")
+
+
+@pytest.fixture
+def dialog(writers_environment: None) -> Iterator[DialogWriter]:
+    """A drop-in writer."""
+    writer = DialogWriter()
+    yield writer
+    writer.close()
+
+
+@pytest.fixture
+def open_folder() -> Iterator[Path]:
+    """A folder that every user can pass through; those of pytest are root's alone."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder)
+        path.chmod(0o755)
+        yield path

@@ -15,8 +15,8 @@ import pytest
 
 import agent_wrap
 
+from .calls import GOOD, HANG, Place
 from .harness import scripted, wait_for
-from .test_api import GOOD, HANG, Place
 
 # Threads of other tests may still be there when a worker is forked; ours are not in it.
 pytestmark = pytest.mark.filterwarnings("ignore:.*multi-threaded:DeprecationWarning")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -39,6 +38,14 @@ class Place:
     def events(self) -> MemoryEvents:
         return MemoryEvents(str(self.proc))
 
+    def kills(self, path: str, text: str, before: int, after: int) -> int:
+        """The kills that are counted when the kernel's number in a file goes up."""
+        file = self.file(path, text.format(before))
+        events = self.events()
+        assert events.kills == 0
+        file.write_text(text.format(after))
+        return events.kills
+
     def v2(self, root: str = "/") -> str:
         return OTHER + V2_LINE.format(root=root, mount=self.mount)
 
@@ -58,11 +65,7 @@ V1_EVENTS = "oom_kill_disable 0\nunder_oom 0\noom_kill {}\n"
 
 def test_version_2_counts_from_our_start(place: Place) -> None:
     place.tell(place.v2(), "0::/jobs/one\n")
-    file = place.file("jobs/one/memory.events", V2_EVENTS.format(3))
-    events = place.events()
-    assert events.kills == 0
-    file.write_text(V2_EVENTS.format(5))
-    assert events.kills == 2
+    assert place.kills("jobs/one/memory.events", V2_EVENTS, 3, 5) == 2
 
 
 def test_version_1(place: Place) -> None:
@@ -70,28 +73,19 @@ def test_version_1(place: Place) -> None:
         place.v1(controllers="cpu,memory"),
         "9:name=systemd:/\n4:cpu,memory:/jobs/one\n0::/\n",
     )
-    file = place.file("jobs/one/memory.oom_control", V1_EVENTS.format(0))
-    events = place.events()
-    file.write_text(V1_EVENTS.format(1))
-    assert events.kills == 1
+    assert place.kills("jobs/one/memory.oom_control", V1_EVENTS, 0, 1) == 1
 
 
 def test_a_container_sees_its_own_group_as_the_root(place: Place) -> None:
     """The mount shows a part of the hierarchy: paths are relative to that."""
     place.tell(place.v2(root="/docker/abc"), "0::/docker/abc\n")
-    file = place.file("memory.events", V2_EVENTS.format(0))
-    events = place.events()
-    file.write_text(V2_EVENTS.format(1))
-    assert events.kills == 1
+    assert place.kills("memory.events", V2_EVENTS, 0, 1) == 1
 
 
 def test_a_namespace_hides_where_we_are(place: Place) -> None:
     """Paths that lead out of the mount: then the mount's own root is asked."""
     place.tell(place.v1(root="/docker/abc"), "4:memory:/../outside\n")
-    file = place.file("memory.oom_control", V1_EVENTS.format(0))
-    events = place.events()
-    file.write_text(V1_EVENTS.format(4))
-    assert events.kills == 4
+    assert place.kills("memory.oom_control", V1_EVENTS, 0, 4) == 4
 
 
 def test_with_both_versions_the_one_that_has_memory_counts(place: Place) -> None:
@@ -100,10 +94,7 @@ def test_with_both_versions_the_one_that_has_memory_counts(place: Place) -> None
     empty.mkdir(parents=True)
     mounts = V2_LINE.format(root="/", mount=empty) + place.v1()
     place.tell(mounts, "4:memory:/one\n0::/\n")
-    file = place.file("one/memory.oom_control", V1_EVENTS.format(0))
-    events = place.events()
-    file.write_text(V1_EVENTS.format(1))
-    assert events.kills == 1
+    assert place.kills("one/memory.oom_control", V1_EVENTS, 0, 1) == 1
 
 
 @pytest.mark.parametrize(
@@ -174,6 +165,17 @@ def group() -> Iterator[Path]:
     place.rmdir()
 
 
+def run_in(group: Path, folder: Path, command: list[str]) -> Run:
+    """A run, wrapper and all, within a group; ended."""
+
+    def enter() -> None:
+        (group / "cgroup.procs").write_text(str(os.getpid()))
+
+    with Run(folder, command, "--echo", "none", prepare=enter) as started:
+        started.end()
+    return started
+
+
 HOG = """
 import os, sys
 print("starting", flush=True)
@@ -185,30 +187,17 @@ while True:
 
 def test_out_of_memory(tmp_path: Path, group: Path) -> None:
     """The kernel takes the agent, not us; and the record says why it died."""
-
-    def enter() -> None:
-        (group / "cgroup.procs").write_text(str(os.getpid()))
-
-    command = [*PYTHON, "-c", HOG]
-    with Run(tmp_path, command, "--echo", "none", prepare=enter) as started:
-        started.end()
+    started = run_in(group, tmp_path, [*PYTHON, "-c", HOG])
     assert started.code == 137
     assert started.summary["reason"] == "out_of_memory"
     assert "out of memory" in started.complete["message"].lower()
     assert started.summary["agent_exit"]["signal"] == "SIGKILL"
-    assert sys.executable
 
 
 def test_a_child_of_the_agent_runs_out_of_memory(tmp_path: Path, group: Path) -> None:
     """The agent lives on and ends well: its end is its own."""
-
-    def enter() -> None:
-        (group / "cgroup.procs").write_text(str(os.getpid()))
-
     words = " ".join(f"'{word}'" for word in [*PYTHON, "-c", HOG])
-    command = ["sh", "-c", f"{words}; echo child: $?"]
-    with Run(tmp_path, command, "--echo", "none", prepare=enter) as started:
-        started.end()
+    started = run_in(group, tmp_path, ["sh", "-c", f"{words}; echo child: $?"])
     assert started.code == 0
     assert "child: 137" in "\n".join(started.messages)
     assert started.complete["status"] == "success"

@@ -6,8 +6,6 @@ import grp
 import os
 import pwd
 import shutil
-import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -61,25 +59,16 @@ def test_only_root_may(monkeypatch: pytest.MonkeyPatch) -> None:
 # Through the program
 
 
-@pytest.fixture
-def place() -> Iterator[Path]:
-    """A folder that every user can pass through; those of pytest are root's alone."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder)
-        path.chmod(0o755)
-        yield path
-
-
-def as_nobody(place: Path, script: str, *options: str, **how: object) -> Run:
+def as_nobody(folder: Path, script: str, *options: str, **how: object) -> Run:
     words = ("--user", "nobody", *options)
-    with Run(place, ["sh", "-c", script], *words, **how) as started:  # type: ignore[arg-type]
+    with Run(folder, ["sh", "-c", script], *words, **how) as started:  # type: ignore[arg-type]
         return started.end()
 
 
 @only_root
-def test_who_the_agent_is(place: Path) -> None:
+def test_who_the_agent_is(open_folder: Path) -> None:
     script = "id -u; id -g; id -G; echo $HOME $USER $LOGNAME; : > /dev/stdout"
-    done = as_nobody(place, script)
+    done = as_nobody(open_folder, script)
     uid, gid = str(NOBODY.pw_uid), str(NOBODY.pw_gid)
     groups = " ".join(map(str, os.getgrouplist("nobody", NOBODY.pw_gid)))
     login = f"{NOBODY.pw_dir} nobody nobody"
@@ -88,9 +77,9 @@ def test_who_the_agent_is(place: Path) -> None:
 
 
 @only_root
-def test_it_cannot_become_root_again(place: Path) -> None:
+def test_it_cannot_become_root_again(open_folder: Path) -> None:
     script = "grep -E '^(Uid|Gid|CapEff|CapPrm):' /proc/self/status"
-    done = as_nobody(place, script)
+    done = as_nobody(open_folder, script)
     values = dict(line.split(":\t") for line in done.stdout.decode().splitlines())
     assert set(values["Uid"].split()) == {str(NOBODY.pw_uid)}
     assert set(values["Gid"].split()) == {str(NOBODY.pw_gid)}
@@ -98,9 +87,9 @@ def test_it_cannot_become_root_again(place: Path) -> None:
 
 
 @only_root
-def test_it_cannot_touch_its_record(place: Path) -> None:
+def test_it_cannot_touch_its_record(open_folder: Path) -> None:
     """Also in a folder that was everybody's before."""
-    archive = place / "archive"
+    archive = open_folder / "archive"
     archive.mkdir()
     archive.chmod(0o777)
     os.chown(archive, NOBODY.pw_uid, NOBODY.pw_gid)
@@ -117,7 +106,7 @@ def test_it_cannot_touch_its_record(place: Path) -> None:
         f"mv {archive} {archive}.moved",
     )
     script = "; ".join([f"cd {archive}", *(f"({t}) && echo DONE" for t in tries)])
-    done = as_nobody(place, f"{script}; echo over", archive=archive)
+    done = as_nobody(open_folder, f"{script}; echo over", archive=archive)
     assert done.messages == ["over"]
     assert done.summary["notes"] == []
     status = archive.stat()
@@ -126,24 +115,23 @@ def test_it_cannot_touch_its_record(place: Path) -> None:
 
 
 @only_root
-def test_it_can_read_its_record_and_its_prompt(place: Path) -> None:
+def test_it_can_read_its_record_and_its_prompt(open_folder: Path) -> None:
     script = "cat {prompt_file}; cat dialog.jsonl > /dev/null && echo; echo can read"
     done = as_nobody(
-        place,
-        f"cd {place / 'archive'}; {script}",
+        open_folder,
+        f"cd {open_folder / 'archive'}; {script}",
         *("--prompt", "Do it"),
-        archive=place / "archive",
+        archive=open_folder / "archive",
     )
     assert b"Do it" in done.stdout
     assert b"can read" in done.stdout
 
 
 @only_root
-def test_it_ends_with_us(place: Path) -> None:
+def test_it_ends_with_us(open_folder: Path) -> None:
     """The parent-death signal is set after the change of user, which clears it."""
-    with Run(place, ["sh", "-c", "echo there; exec sleep 60"], "--user", "nobody") as (
-        started
-    ):
+    command = ["sh", "-c", "echo there; exec sleep 60"]
+    with Run(open_folder, command, "--user", "nobody") as started:
         started.until(lambda: b"there" in started.raw, "the agent")
         started.process.send_signal(19)  # it must not act on what follows
         for pid in list(started.alive()):
@@ -156,30 +144,30 @@ def test_it_ends_with_us(place: Path) -> None:
 
 
 @only_root
-def test_a_place_that_it_cannot_enter(place: Path) -> None:
-    closed = place / "closed"
+def test_a_place_that_it_cannot_enter(open_folder: Path) -> None:
+    closed = open_folder / "closed"
     closed.mkdir(mode=0o700)
-    with Run(place, ["pwd"], "--user", "nobody", "--cwd", str(closed)) as started:
+    with Run(open_folder, ["pwd"], "--user", "nobody", "--cwd", str(closed)) as started:
         assert started.wait() == 126
         assert started.problems() == []
     assert started.summary["reason"] == "spawn_failed"
 
 
 @only_root
-def test_a_command_that_it_may_not_execute(place: Path) -> None:
-    program = place / "program"
+def test_a_command_that_it_may_not_execute(open_folder: Path) -> None:
+    program = open_folder / "program"
     shutil.copy("/bin/true", program)
     program.chmod(0o700)
-    with Run(place, [str(program)], "--user", "nobody") as started:
+    with Run(open_folder, [str(program)], "--user", "nobody") as started:
         assert started.wait() == 126
         assert started.problems() == []
-    with Run(place, [str(program)]) as started:
+    with Run(open_folder, [str(program)]) as started:
         assert started.wait() == 0
 
 
 @only_root
-def test_an_archive_that_cannot_be_made_ours(place: Path) -> None:
-    """A place where modes mean nothing: the agent is not started."""
+def test_an_archive_that_cannot_be_made_ours(open_folder: Path) -> None:
+    """A open_folder where modes mean nothing: the agent is not started."""
     done = wrapper("--user", "nobody", "--archive", "/proc/self", "--", "true")
     assert done.returncode == 125
     assert b"Traceback" not in done.stderr

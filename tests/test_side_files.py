@@ -6,370 +6,24 @@ import importlib
 import json
 import os
 import sys
-import tempfile
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from agent_wrap import registry, side_files
-from agent_wrap.accounting import Account
+from agent_wrap import side_files
 from agent_wrap.adapter import Adapter, SideFile, Surroundings
 from agent_wrap.events import Event, Message, SessionStarted, Usage
+from agent_wrap.identity import find_identity
 
 from .harness import Run
+from .side_contents import COPILOT_CALLS, COPILOT_END, VIBE_EXPORT, as_lines
 
 RECORDINGS = Path(__file__).parent / "recordings"
 PATIENCE = 20.0
 
 only_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root may change users")
-
-
-def account_of(events: Iterable[Event]) -> Account:
-    account = Account()
-    for event in events:
-        account.apply(event)
-    return account
-
-
-def told_by(name: str, *contents: bytes, cwd: str = "/src/project") -> Account:
-    """Read side files as an adapter does; give what they sum up to."""
-    adapter = registry.find(name).load()
-    return account_of(adapter.read_side(contents, Surroundings([name], cwd)))
-
-
-def tokens(account: Account) -> tuple[int, int, int, int, int, float | None]:
-    """Give input, cached, cache_written, output, reasoning, cost."""
-    used = account.tokens
-    return (
-        *(used.input, used.cached, used.cache_written),
-        *(used.output, used.reasoning, used.cost),
-    )
-
-
-# What each agent's side files mean
-
-COPILOT_METRICS = {
-    "m-1": {
-        "requests": {"count": 2},
-        "usage": {
-            "inputTokens": 2100,
-            "outputTokens": 41,
-            "cacheReadTokens": 601,
-            "cacheWriteTokens": 0,
-            "reasoningTokens": 7,
-        },
-    }
-}
-KIMI_RECORD = {
-    "type": "usage.record",
-    "model": "mock/m",
-    "usage": {
-        "inputOther": 700,
-        "output": 20,
-        "inputCacheRead": 300,
-        "inputCacheCreation": 5,
-    },
-}
-OPENHANDS_STATE = {
-    "stats": {
-        "usage_to_metrics": {
-            "agent": {
-                "accumulated_cost": 0.25,
-                "accumulated_token_usage": {
-                    "prompt_tokens": 2100,
-                    "completion_tokens": 41,
-                    "cache_read_tokens": 601,
-                    "cache_write_tokens": 0,
-                    "reasoning_tokens": 7,
-                },
-            },
-            "condenser": {
-                "accumulated_cost": 0.0,
-                "accumulated_token_usage": {
-                    "prompt_tokens": 10,
-                    "completion_tokens": 1,
-                },
-            },
-        }
-    }
-}
-VIBE_EXPORT = {
-    "outcome": "finished",
-    "usage": {
-        "input_tokens": 2100,
-        "output_tokens": 41,
-        "cached_input_tokens": 601,
-        "total_tokens": 2141,
-    },
-    "cost_usd": 0.5,
-}
-CONTINUE_SESSION = {
-    "sessionId": "s",
-    "workspaceDirectory": "/src/project",
-    "usage": {"promptTokens": 2100, "completionTokens": 41},
-}
-DROID_SETTINGS = {
-    "model": "m",
-    "tokenUsage": {
-        "inputTokens": 1499,
-        "outputTokens": 41,
-        "cacheReadTokens": 601,
-        "cacheCreationTokens": 0,
-        "thinkingTokens": 7,
-    },
-}
-
-
-def as_lines(*objects: object) -> bytes:
-    return b"".join(json.dumps(item).encode() + b"\n" for item in objects)
-
-
-def copilot_record(**usage: int) -> dict[str, Any]:
-    return {"type": "session.usage_record", "data": {"model": "m-1", "usage": usage}}
-
-
-COPILOT_CALLS = (
-    copilot_record(inputTokens=1000, outputTokens=20, cacheReadTokens=300),
-    copilot_record(inputTokens=1100, outputTokens=21, cacheReadTokens=301),
-)
-COPILOT_END = {
-    "type": "session.shutdown",
-    "data": {"modelMetrics": COPILOT_METRICS},
-}
-
-
-def vibe_call(sequence: int, **usage: int) -> dict[str, Any]:
-    done = {"action_id": f"a-{sequence}", "result": {"usage": usage}}
-    kind = {"type": "action_result", "sequence": sequence}
-    return {**kind, "payload": {"result": done}}
-
-
-VIBE_CALLS = (
-    vibe_call(1, input_tokens=1000, output_tokens=20, cached_input_tokens=300),
-    vibe_call(2, input_tokens=1100, output_tokens=21, cached_input_tokens=301),
-)
-
-
-def recorded(path: str) -> list[bytes]:
-    return [(RECORDINGS / path).read_bytes()]
-
-
-MEANINGS: dict[str, tuple[str, list[bytes], tuple[Any, ...]]] = {
-    "copilot, whole session": (
-        "copilot-cli",
-        [as_lines({"type": "session.start", "data": {}}, *COPILOT_CALLS, COPILOT_END)],
-        (1499, 601, 0, 41, 7, None),
-    ),
-    "copilot, recorded": (
-        "copilot-cli",
-        recorded("copilot-cli-1.0/tool_ok/events.jsonl"),
-        (1499, 601, 0, 41, 0, None),
-    ),
-    "kimi, recorded": (
-        "kimi-code",
-        recorded("kimi-code-2.1/tool_ok/wire.jsonl"),
-        (1499, 601, 0, 41, 0, None),
-    ),
-    "kimi over ACP": (
-        "acp",
-        recorded("kimi-code-2.1/tool_ok/wire.jsonl"),
-        (1499, 601, 0, 41, 0, None),
-    ),
-    "openhands, recorded": (
-        "openhands",
-        recorded("openhands-1.16/tool_ok/base_state.json"),
-        (1499, 601, 0, 41, 0, None),
-    ),
-    "continue, recorded": (
-        "continue",
-        recorded("continue-1.5/tool_ok/session.json"),
-        (2100, 0, 0, 41, 0, None),
-    ),
-    "copilot, of another folder": (
-        "copilot-cli",
-        [
-            as_lines(
-                {"type": "session.start", "data": {"context": {"cwd": "/other"}}},
-                *COPILOT_CALLS,
-            )
-        ],
-        (0, 0, 0, 0, 0, None),
-    ),
-    "copilot, killed": (
-        "copilot-cli",
-        [as_lines(*COPILOT_CALLS) + b'{"type": "session.sh'],
-        (1499, 601, 0, 41, 0, None),
-    ),
-    "copilot, usage file": (
-        "copilot-cli",
-        [json.dumps({"modelMetrics": COPILOT_METRICS}, indent=2).encode()],
-        (1499, 601, 0, 41, 7, None),
-    ),
-    "kimi, with a sub-agent": (
-        "kimi-code",
-        [
-            as_lines({"type": "metadata"}, KIMI_RECORD, KIMI_RECORD),
-            as_lines(KIMI_RECORD),
-        ],
-        (2100, 900, 15, 60, 0, None),
-    ),
-    "openhands": (
-        "openhands",
-        [json.dumps(OPENHANDS_STATE).encode()],
-        (1509, 601, 0, 42, 7, 0.25),
-    ),
-    "vibe": (
-        "mistral-vibe",
-        [json.dumps(VIBE_EXPORT).encode()],
-        (1499, 601, 0, 41, 0, 0.5),
-    ),
-    "vibe, recorded": (
-        "mistral-vibe",
-        recorded("mistral-vibe-3.0/tool_ok/journal.jsonl"),
-        (1499, 601, 0, 41, 0, None),
-    ),
-    "vibe, in two files": (
-        "mistral-vibe",
-        [as_lines(VIBE_CALLS[1]), as_lines(VIBE_CALLS[0]) + b'{"seq'],
-        (1499, 601, 0, 41, 0, None),
-    ),
-    "vibe, the beginning is gone": (
-        "mistral-vibe",
-        [as_lines(VIBE_CALLS[1])],
-        (0, 0, 0, 0, 0, None),
-    ),
-    "continue": (
-        "continue",
-        [json.dumps(CONTINUE_SESSION).encode()],
-        (2100, 0, 0, 41, 0, None),
-    ),
-    "continue, of another folder": (
-        "continue",
-        [json.dumps({**CONTINUE_SESSION, "workspaceDirectory": "/other"}).encode()],
-        (0, 0, 0, 0, 0, None),
-    ),
-    "droid": (
-        "droid",
-        [json.dumps(DROID_SETTINGS).encode()],
-        (1499, 601, 0, 41, 7, None),
-    ),
-    "mini-swe-agent, recorded": (
-        "mini-swe-agent",
-        recorded("mini-swe-agent-2.4/submit/trajectory.json"),
-        (2397, 903, 0, 63, 21, None),
-    ),
-    "mini-swe-agent, an answer without a command": (
-        "mini-swe-agent",
-        recorded("mini-swe-agent-2.4/textbased/trajectory.json"),
-        (2100, 900, 0, 60, 0, None),
-    ),
-}
-
-
-@pytest.mark.parametrize("case", MEANINGS)
-def test_what_it_means(case: str) -> None:
-    name, contents, expected = MEANINGS[case]
-    assert tokens(told_by(name, *contents)) == expected
-
-
-TELLERS = [
-    name
-    for name, entry in sorted(registry.known().items())
-    if entry.load().side_files(Surroundings([name], "/src", {}, "s-1"))
-]
-
-
-def test_who_has_side_files() -> None:
-    assert set(TELLERS) == {
-        *("copilot-cli", "kimi-code", "openhands", "mini-swe-agent"),
-        *("continue", "droid", "mistral-vibe", "acp"),
-    }
-
-
-@pytest.mark.parametrize("name", TELLERS)
-@pytest.mark.parametrize(
-    "data", [b"", b"{", b"[]", b"\xff\x00", b'{"usage": 1, "stats": [], "info": 3}']
-)
-def test_what_is_no_side_file_tells_nothing(name: str, data: bytes) -> None:
-    assert tokens(told_by(name, data)) == (0, 0, 0, 0, 0, None)
-
-
-# Where they are
-
-
-def places(name: str, command: str, session_id: str = "", **env: str) -> list[str]:
-    ran = Surroundings(command.split(), "/src", {"HOME": "/h", **env}, session_id)
-    found = registry.find(name).load().side_files(ran)
-    return [f"{p.pattern} {p.inside}".strip() for p in found]
-
-
-PLACES: dict[str, tuple[list[str], list[str]]] = {
-    "copilot": (
-        places("copilot-cli", "copilot -p Hi", "a-1"),
-        ["/h/.copilot/session-state/a-1 events.jsonl"],
-    ),
-    "copilot, killed": (
-        places("copilot-cli", "copilot -p Hi", COPILOT_HOME="/c"),
-        ["/c/session-state/* events.jsonl"],
-    ),
-    "copilot, asked": (
-        places("copilot-cli", "copilot -p Hi --usage-output-file u.json", "a"),
-        ["/src/u.json", "/h/.copilot/session-state/a events.jsonl"],
-    ),
-    "kimi": (
-        places("kimi-code", "kimi -p Hi", "session_1"),
-        ["/h/.kimi-code/sessions/*/session_1 agents/*/wire.jsonl"],
-    ),
-    "a session that leads elsewhere": (
-        places("kimi-code", "kimi -p Hi", "../../*"),
-        ["/h/.kimi-code/sessions/*/* agents/*/wire.jsonl"],
-    ),
-    "kimi over ACP": (
-        places("acp", "kimi acp", "session_1"),
-        ["/h/.kimi-code/sessions/*/session_1 agents/*/wire.jsonl"],
-    ),
-    "ACP, before there is a session": (places("acp", "kimi acp"), []),
-    "openhands": (
-        places("openhands", "openhands -t Hi", "ab12", OH_PERSISTENCE_DIR="/p[1]"),
-        ["/p[[]1]/conversations/ab12 base_state.json"],
-    ),
-    "vibe": (
-        places("mistral-vibe", "vibe -p Hi --output-dir out"),
-        ["/src/out/export.json"],
-    ),
-    "vibe, both": (
-        places("mistral-vibe", "vibe -p Hi --output-dir /o", "s-1", VIBE_HOME="/v"),
-        ["/o/export.json", "/v/logs/session/unified/s-1 journal/*.jsonl"],
-    ),
-    "vibe, a session that was resumed": (
-        places("mistral-vibe", "vibe -p Hi --resume s-1", "s-1"),
-        [],
-    ),
-    "mini": (
-        places("mini-swe-agent", "mini -t Hi"),
-        ["/h/.config/mini-swe-agent/last_mini_run.traj.json"],
-    ),
-    "mini, asked": (places("mini-swe-agent", "mini -o /o.json"), ["/o.json"]),
-    "droid without a session": (places("droid", "droid exec Hi"), []),
-}
-
-
-@pytest.mark.parametrize("case", PLACES)
-def test_where_it_is(case: str) -> None:
-    found, expected = PLACES[case]
-    assert found == expected
-
-
-def test_vibe_is_asked_only_where_it_understands() -> None:
-    prepare = registry.find("mistral-vibe").load().prepare
-    assert "--output-dir" not in prepare(["vibe", "-p", "Hi"], None).command
-    asked = prepare(["vibe", "-p", "Hi", "--time-limit", "60"], None).command
-    assert asked[-2:] == ["--output-dir", "{side_folder}"]
-    own = prepare(["vibe", "-p", "Hi", "--time-limit", "9", "--output-dir", "o"], None)
-    assert "{side_folder}" not in own.command
 
 
 # How they are read
@@ -395,10 +49,18 @@ class Teller(Adapter):
 
 
 def read(
-    folder: Path, *command: str, since: float = 0.0, patience: float = PATIENCE
+    folder: Path,
+    *command: str,
+    adapter: type[Adapter] = Teller,
+    since: float = 0.0,
+    patience: float = PATIENCE,
+    user: str = "",
 ) -> side_files.Told:
     ran = Surroundings(command, str(folder))
-    return side_files.read(Teller, ran, since=since, patience=patience)
+    identity = find_identity(user) if user else None
+    return side_files.read(
+        adapter, ran, since=since, patience=patience, identity=identity
+    )
 
 
 def put(path: Path, text: str, at: float) -> None:
@@ -560,24 +222,15 @@ def test_the_folder_goes_with_a_killed_supervisor_too(tmp_path: Path) -> None:
         assert run.complete["status"] == "error"
 
 
-@pytest.fixture
-def place() -> Iterator[Path]:
-    """A folder that every user can pass through; those of pytest are root's alone."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder)
-        path.chmod(0o755)
-        yield path
-
-
 @only_root
-def test_the_folder_is_the_agents_own(place: Path) -> None:
-    (place / "vibe").write_text(
+def test_the_folder_is_the_agents_own(open_folder: Path) -> None:
+    (open_folder / "vibe").write_text(
         "#!/bin/sh\nfor last; do :; done\nid -u\n"
         f"echo '{json.dumps(VIBE_EXPORT)}' > \"$last/export.json\"\n"
     )
-    (place / "vibe").chmod(0o755)
-    command = [str(place / "vibe"), "-p", "Hi", "--time-limit", "60"]
-    with Run(place, command, "--echo", "none", "--user", "65534") as run:
+    (open_folder / "vibe").chmod(0o755)
+    command = [str(open_folder / "vibe"), "-p", "Hi", "--time-limit", "60"]
+    with Run(open_folder, command, "--echo", "none", "--user", "65534") as run:
         run.wait()
         assert run.raw == b"65534\n"
         assert run.summary["tokens"]["in"] == 2100
@@ -586,17 +239,9 @@ def test_the_folder_is_the_agents_own(place: Path) -> None:
 
 @only_root
 def test_it_is_read_as_the_runs_user(tmp_path: Path) -> None:
-    from agent_wrap.identity import find_identity
-
     put(tmp_path / "a", "123", 1000)
     (tmp_path / "a").chmod(0o600)
-    told = side_files.read(
-        Teller,
-        Surroundings(["a"], str(tmp_path)),
-        since=0,
-        patience=PATIENCE,
-        identity=find_identity("65534"),
-    )
+    told = read(tmp_path, "a", user="65534")
     assert told.facts == []
 
 
@@ -617,21 +262,13 @@ class LateImporter(Adapter):
 
 @only_root
 def test_code_that_the_runs_user_cannot_read(
-    place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    open_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """All that reading needs is imported while the process is still ours."""
-    from agent_wrap.identity import find_identity
-
-    put(place / "a", "123", 1000)
+    put(open_folder / "a", "123", 1000)
     (tmp_path / "only_for_root.py").write_text("count = len\n")
     tmp_path.chmod(0o700)
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.delitem(sys.modules, "only_for_root", raising=False)
-    told = side_files.read(
-        LateImporter,
-        Surroundings(["a"], str(place)),
-        since=0,
-        patience=PATIENCE,
-        identity=find_identity("65534"),
-    )
+    told = read(open_folder, "a", adapter=LateImporter, user="65534")
     assert (told.facts, told.notes) == ([Usage(input=3, scope="total")], [])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from functools import partial
 from typing import Any
 
 from agent_wrap import Brief
@@ -11,8 +12,9 @@ from agent_wrap.events import (
     Event,
     Send,
 )
-from agent_wrap.testing import Replay, replay
 from agent_wrap_adapters.acp import Acp
+
+from .replays import play
 
 OPTIONS = [
     {"optionId": "always", "kind": "allow_always"},
@@ -90,6 +92,4 @@ class Talk:
         return [event for event in self.events if isinstance(event, kinds)]
 
 
-def run(*lines: dict[str, Any], code: int = 0) -> Replay:
-    stream = b"".join(json.dumps(line).encode() + b"\n" for line in lines)
-    return replay(stream, Acp(), code=code)
+run = partial(play, Acp)

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import json
+from functools import partial
 from typing import Any
 
-from agent_wrap.testing import Replay, replay
+from agent_wrap.testing import Replay
 from agent_wrap_adapters.claude_code import ClaudeCode
+
+from .replays import play
 
 OK = {"type": "result", "subtype": "success", "is_error": False}
 
-
-def run(*lines: Any, code: int = 0) -> Replay:
-    stream = b"".join(json.dumps(line).encode() + b"\n" for line in lines)
-    return replay(stream, ClaudeCode(), code=code)
+run = partial(play, ClaudeCode)
 
 
 def system(subtype: str, **fields: Any) -> dict[str, Any]:
@@ -56,8 +55,9 @@ def used(read: int, wrote: int, cost: float = 0.5) -> dict[str, Any]:
     return {"m": {"inputTokens": read, "outputTokens": wrote, "costUSD": cost}}
 
 
-def texts(replayed: Replay) -> list[str]:
-    return [e["content"] for e in replayed.entries if e["type"] == "message"]
+def part(kind: str, parent: str | None = None, **fields: Any) -> dict[str, Any]:
+    event = {"type": kind, **fields}
+    return {"type": "stream_event", "parent_tool_use_id": parent, "event": event}
 
 
 def tools(replayed: Replay) -> list[tuple[str, str, str]]:

@@ -1,19 +1,17 @@
-"""Lines as `codex exec` prints them, and what a replay of them shows."""
+"""Lines as `codex exec` prints them."""
 
 from __future__ import annotations
 
-import json
+from functools import partial
 from typing import Any
 
-from agent_wrap.testing import Replay, replay
 from agent_wrap_adapters.codex import Codex
+
+from .replays import play
 
 DONE = {"type": "turn.completed", "usage": {"input_tokens": 10, "output_tokens": 5}}
 
-
-def run(*lines: Any, code: int = 0) -> Replay:
-    stream = b"".join(json.dumps(line).encode() + b"\n" for line in lines)
-    return replay(stream, Codex(), code=code)
+run = partial(play, Codex)
 
 
 def item(kind: str, item_id: str = "item_0", ev: str = "completed", **more: Any) -> Any:
@@ -31,11 +29,3 @@ def command(ev: str, status: str = "in_progress", code: int | None = None) -> An
         "exit_code": code,
     }
     return item("command_execution", ev=ev, status=status, **more)
-
-
-def tools(replayed: Replay) -> list[dict[str, Any]]:
-    return [e for e in replayed.entries if e["type"] == "tool"]
-
-
-def texts(replayed: Replay) -> list[str]:
-    return [e["content"] for e in replayed.entries if e["type"] == "message"]

@@ -8,6 +8,8 @@ from agent_wrap.events import Notice, SessionStarted
 from agent_wrap.testing import Replay, replay
 from agent_wrap_adapters.aider import Aider
 
+from .replays import texts
+
 BANNER = "warning\n\nAider v0.86.2\nModel: a/b with whole edit format\nGit repo: x\n\n"
 TOKENS = "\nTokens: 598 sent, 22 received.\n"
 ERROR = "litellm.AuthenticationError: no \nkey.\nCheck your API key.\n"
@@ -15,10 +17,6 @@ ERROR = "litellm.AuthenticationError: no \nkey.\nCheck your API key.\n"
 
 def run(*texts: str, code: int = 0) -> Replay:
     return replay("".join((BANNER, *texts)).encode(), Aider(), code=code)
-
-
-def texts(replayed: Replay) -> list[str]:
-    return [e["content"] for e in replayed.entries if e["type"] == "message"]
 
 
 class TestAnswers:

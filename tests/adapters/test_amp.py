@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import json
+from functools import partial
 from typing import Any
 
 import pytest
 
 from agent_wrap.events import SessionStarted
-from agent_wrap.testing import Replay, replay
 from agent_wrap_adapters.amp import Amp
 from agent_wrap_adapters.claude_code import ClaudeCode
 
+from .commands import Case, commands
+from .replays import play
+
 INIT = {"type": "system", "subtype": "init", "tools": [], "mcp_servers": []}
 
-
-def run(*lines: Any, code: int = 0) -> Replay:
-    stream = b"".join(json.dumps(line).encode() + b"\n" for line in lines)
-    return replay(stream, Amp(), code=code)
+run = partial(play, Amp)
 
 
 def test_unknown_types_are_counted() -> None:
@@ -75,31 +74,24 @@ def test_errors(end: dict[str, Any]) -> None:
     assert (ended.outcome.status, ended.outcome.message) == ("error", "no")
 
 
-@pytest.mark.parametrize(
-    ("command", "prompt", "expected", "asked"),
+@commands(
+    "command prompt expected stdin asked",
     [
-        (["-x", "do it"], None, ["-x", "do it", "--stream-json"], "do it"),
-        (["-x"], "do it", ["-x", "--stream-json"], "do it"),
-        ([], "do it", ["-x", "--stream-json"], "do it"),
-        (["-x", "a", "--stream-json"], None, ["-x", "a", "--stream-json"], "a"),
+        (["-x", "do it"], None, ["-x", "do it", "--stream-json"], None, "do it"),
+        (["-x"], "do it", ["-x", "--stream-json"], b"do it", "do it"),
+        ([], "do it", ["-x", "--stream-json"], b"do it", "do it"),
+        (["-x", "a", "--stream-json"], None, ["-x", "a", "--stream-json"], None, "a"),
         (
             ["threads", "continue", "-x", "a"],
             None,
             ["threads", "continue", "-x", "a", "--stream-json"],
+            None,
             "a",
         ),
-        (["login"], None, ["login"], None),
-        ([], None, [], None),
+        (["login"], None, ["login"], None, None),
+        ([], None, [], None, None),
     ],
+    program="amp",
 )
-def test_prepare(
-    command: list[str],
-    prompt: str | None,
-    expected: list[str],
-    asked: str | None,
-) -> None:
-    prepared = Amp.prepare(["amp", *command], prompt)
-    assert prepared.command == ["amp", *expected]
-    assert prepared.prompt == asked
-    told = "do it" in command
-    assert prepared.stdin == (b"do it" if prompt and not told else None)
+def test_prepare(case: Case) -> None:
+    assert case.prepared(Amp) == case.expected

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import json
+from functools import partial
 from typing import Any
 
 import pytest
 
 from agent_wrap.events import Notice, TextDelta, ThinkingDelta, ToolProgress
-from agent_wrap.testing import Replay, replay
+from agent_wrap.testing import Replay
 from agent_wrap_adapters.cline import Cline
 
+from .commands import Case, commands
+from .replays import play, texts, tools
 
-def run(*lines: Any, code: int = 0, signal: int | None = None) -> Replay:
-    stream = b"".join(json.dumps(line).encode() + b"\n" for line in lines)
-    return replay(stream, Cline(), code=code, signal=signal)
+run = partial(play, Cline)
 
 
 def event(kind: str, **more: Any) -> Any:
@@ -55,14 +55,6 @@ def hook(name: str, agent: str = "main", parent: str | None = None) -> Any:
 def result(reason: str = "completed", text: str = "", **more: Any) -> Any:
     told = {"finishReason": reason, "iterations": 1, "text": text, **more}
     return {"ts": "t", "type": "run_result", "model": {"id": "m"}, **told}
-
-
-def texts(replayed: Replay, kind: str = "message") -> list[str]:
-    return [e["content"] for e in replayed.entries if e["type"] == kind]
-
-
-def tools(replayed: Replay) -> list[dict[str, Any]]:
-    return [e for e in replayed.entries if e["type"] == "tool"]
 
 
 class TestEnd:
@@ -279,8 +271,8 @@ def test_known_and_silent() -> None:
 
 
 class TestCommand:
-    @pytest.mark.parametrize(
-        ("command", "prompt", "expected", "asked"),
+    @commands(
+        "command prompt expected asked",
         [
             (["cline", "do it"], None, ["cline", "--json", "do it"], "do it"),
             (["cline", "-m", "x", "--json", "do it"], None, None, "do it"),
@@ -299,16 +291,8 @@ class TestCommand:
             (["cline", "--version"], None, None, None),
         ],
     )
-    def test_prepare(
-        self,
-        command: list[str],
-        prompt: str | None,
-        expected: list[str] | None,
-        asked: str | None,
-    ) -> None:
-        prepared = Cline.prepare(command, prompt)
-        assert prepared.command == (expected or command)
-        assert (prepared.stdin, prepared.prompt) == (None, asked)
+    def test_prepare(self, case: Case) -> None:
+        assert case.prepared(Cline) == case.expected
 
     def test_model(self) -> None:
         assert Cline.model_from(["cline", "-m", "x", "do it"]) == "x"

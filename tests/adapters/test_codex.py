@@ -8,6 +8,8 @@ import pytest
 
 from agent_wrap_adapters.codex import Codex
 
+from .commands import Case, commands
+
 
 class TestRecognises:
     @pytest.mark.parametrize(
@@ -27,8 +29,8 @@ class TestRecognises:
 
 
 class TestPrepare:
-    @pytest.mark.parametrize(
-        ("command", "expected", "prompt"),
+    @commands(
+        "command expected asked",
         [
             ("codex exec DO", "codex exec --json DO", "DO"),
             ("codex e DO", "codex e --json DO", "DO"),
@@ -44,11 +46,8 @@ class TestPrepare:
             ("codex login", "codex login", None),
         ],
     )
-    def test_flags(self, command: str, expected: str, prompt: str | None) -> None:
-        prepared = Codex.prepare(command.split(), None)
-        assert prepared.command == expected.split()
-        assert prepared.prompt == prompt
-        assert prepared.stdin is None
+    def test_flags(self, case: Case) -> None:
+        assert case.prepared(Codex) == case.expected
 
     @pytest.mark.parametrize("command", ["codex exec", "codex exec -"])
     def test_given_prompt_goes_in_by_stdin(self, command: str) -> None:

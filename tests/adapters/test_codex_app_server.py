@@ -31,9 +31,8 @@ from agent_wrap_adapters.codex import Codex
 
 from .codex_lines import (
     run,
-    texts,
-    tools,
 )
+from .replays import texts, tools
 
 
 def note(method: str, **params: Any) -> dict[str, Any]:

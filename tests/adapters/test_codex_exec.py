@@ -18,9 +18,8 @@ from .codex_lines import (
     item,
     run,
     say,
-    texts,
-    tools,
 )
+from .replays import texts, tools
 
 
 class TestEnd:

@@ -6,14 +6,13 @@ import json
 
 import pytest
 
-from agent_wrap.testing import Replay, replay
+from agent_wrap.testing import replay
 from agent_wrap_adapters.continue_cli import Continue
 
+from .commands import Case, commands
+from .replays import texts
+
 NOTE = "Response was not valid JSON, so it was wrapped in a JSON object"
-
-
-def texts(replayed: Replay) -> list[str]:
-    return [e["content"] for e in replayed.entries if e["type"] == "message"]
 
 
 @pytest.mark.parametrize(
@@ -43,8 +42,8 @@ def test_nothing_was_said() -> None:
     assert ended.turns == 0
 
 
-@pytest.mark.parametrize(
-    ("command", "prompt", "expected", "asked"),
+@commands(
+    "command prompt expected asked",
     [
         (["do it"], None, ["-p", "do it"], "do it"),
         (["-p", "--auto", "do it"], None, ["-p", "--auto", "do it"], "do it"),
@@ -54,11 +53,8 @@ def test_nothing_was_said() -> None:
         (["serve"], None, ["serve"], None),
         ([], None, [], None),
     ],
+    program="cn",
 )
-def test_prepare(
-    command: list[str], prompt: str | None, expected: list[str], asked: str | None
-) -> None:
-    prepared = Continue.prepare(["cn", *command], prompt)
-    assert prepared.command == ["cn", *expected]
-    assert prepared.prompt == asked
-    assert "--format" not in prepared.command  # it would change what the model is told
+def test_prepare(case: Case) -> None:
+    """No `--format` is added: it would change what the model is told."""
+    assert case.prepared(Continue) == case.expected

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+from functools import partial
 from typing import Any
 
 import pytest
@@ -17,15 +17,14 @@ from agent_wrap.events import (
     ThinkingDelta,
     ToolProgress,
 )
-from agent_wrap.testing import Replay, replay
 from agent_wrap_adapters.copilot_cli import CopilotCli
+
+from .commands import Case, commands
+from .replays import play, texts, tools
 
 FAILED = {"errorType": "query", "message": "no answer"}
 
-
-def run(*lines: Any, code: int = 0, signal: int | None = None) -> Replay:
-    stream = b"".join(json.dumps(line).encode() + b"\n" for line in lines)
-    return replay(stream, CopilotCli(), code=code, signal=signal)
+run = partial(play, CopilotCli)
 
 
 def event(kind: str, agent: str = "", **data: Any) -> Any:
@@ -54,14 +53,6 @@ def ended(tool_id: str = "t1", agent: str = "", **more: Any) -> Any:
 
 def result(code: int = 0) -> Any:
     return {"type": "result", "sessionId": "s1", "exitCode": code, "usage": {}}
-
-
-def texts(replayed: Replay, kind: str = "message") -> list[str]:
-    return [e["content"] for e in replayed.entries if e["type"] == kind]
-
-
-def tools(replayed: Replay) -> list[dict[str, Any]]:
-    return [e for e in replayed.entries if e["type"] == "tool"]
 
 
 class TestEnd:
@@ -229,8 +220,8 @@ def test_surprising_shapes(line: Any) -> None:
 
 
 class TestCommand:
-    @pytest.mark.parametrize(
-        ("command", "prompt", "expected", "stdin", "asked"),
+    @commands(
+        "command prompt expected stdin asked",
         [
             (
                 "copilot -p do",
@@ -259,17 +250,8 @@ class TestCommand:
             ("copilot --acp", "do", "copilot --acp", None, None),
         ],
     )
-    def test_prepare(
-        self,
-        command: str,
-        prompt: str | None,
-        expected: str,
-        stdin: bytes | None,
-        asked: str | None,
-    ) -> None:
-        prepared = CopilotCli.prepare(command.split(), prompt)
-        assert prepared.command == expected.split()
-        assert (prepared.stdin, prepared.prompt) == (stdin, asked)
+    def test_prepare(self, case: Case) -> None:
+        assert case.prepared(CopilotCli) == case.expected
 
     def test_told_prompt_stays(self) -> None:
         prepared = CopilotCli.prepare(["copilot", "-p", "told"], "given")

@@ -2,26 +2,17 @@
 
 from __future__ import annotations
 
-import json
+from functools import partial
 from typing import Any
 
 import pytest
 
-from agent_wrap.testing import Replay, replay
 from agent_wrap_adapters.cursor import Cursor
 
+from .commands import Case, commands
+from .replays import play, texts, tools
 
-def run(*lines: Any, code: int = 0) -> Replay:
-    stream = b"".join(json.dumps(line).encode() + b"\n" for line in lines)
-    return replay(stream, Cursor(), code=code)
-
-
-def tools(replayed: Replay) -> list[dict[str, Any]]:
-    return [e for e in replayed.entries if e["type"] == "tool"]
-
-
-def contents(replayed: Replay) -> list[str]:
-    return [e["content"] for e in replayed.entries if e["type"] == "message"]
+run = partial(play, Cursor)
 
 
 def test_unknown_types_are_counted() -> None:
@@ -51,7 +42,7 @@ def test_pieces_that_come_again_as_a_whole() -> None:
         *(started, tool("completed", {"result": {"success": {}}})),
         *(say("Bye."), say("Hello.Bye.")),
     )
-    assert contents(ended) == ["Hello.", "Bye."]
+    assert texts(ended) == ["Hello.", "Bye."]
     assert ended.turns == 2
 
 
@@ -80,8 +71,8 @@ def test_tools_of_other_shapes() -> None:
     assert (start["name"], start["args"]) == ("search", {"q": "x"})
 
 
-@pytest.mark.parametrize(
-    ("command", "prompt", "expected", "asked"),
+@commands(
+    "command prompt expected asked",
     [
         (
             ["do it"],
@@ -94,13 +85,7 @@ def test_tools_of_other_shapes() -> None:
         (["status"], None, None, None),
         ([], None, None, None),
     ],
+    program="cursor-agent",
 )
-def test_prepare(
-    command: list[str],
-    prompt: str | None,
-    expected: list[str] | None,
-    asked: str | None,
-) -> None:
-    prepared = Cursor.prepare(["cursor-agent", *command], prompt)
-    assert prepared.command == ["cursor-agent", *(expected or command)]
-    assert prepared.prompt == asked
+def test_prepare(case: Case) -> None:
+    assert case.prepared(Cursor) == case.expected

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pytest
 
 from agent_wrap.events import Prompt, RunFinished, SessionStarted, Unparsed
-from agent_wrap.testing import Replay, replay
+from agent_wrap.testing import Replay
 from agent_wrap_adapters.dialog import Dialog
+
+from .replays import play
 
 TS = "2025-01-15T10:30:00+00:00"
 DATA = {"task": "t", "cwd": "/src", "model": "m", "agent": "a"}
@@ -33,8 +34,7 @@ def tool(status: str, **more: Any) -> dict[str, Any]:
 
 def run(*entries: dict[str, Any], code: int = 0) -> Replay:
     numbered = [{"seq": i, "ts": TS, **entry} for i, entry in enumerate(entries)]
-    stream = b"".join(json.dumps(entry).encode() + b"\n" for entry in numbered)
-    return replay(stream, Dialog(), code=code)
+    return play(Dialog, *numbered, code=code)
 
 
 def breaches(replayed: Replay) -> list[str]:

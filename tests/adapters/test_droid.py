@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import json
+from functools import partial
 from typing import Any
 
 import pytest
 
 from agent_wrap.events import Prompt, Usage
-from agent_wrap.testing import Replay, replay
 from agent_wrap_adapters.droid import Droid
+
+from .replays import play, texts, tools
 
 FORMAT = ["--output-format", "stream-json"]
 DONE = {"type": "completion", "finalText": "Done.", "numTurns": 1}
 INIT = {"type": "system", "subtype": "init", "session_id": "s", "model": "m"}
 
-
-def run(*lines: Any, code: int = 0) -> Replay:
-    stream = b"".join(json.dumps(line).encode() + b"\n" for line in lines)
-    return replay(stream, Droid(), code=code)
+run = partial(play, Droid)
 
 
 def say(text: str, answer: str = "m1", role: str = "assistant") -> Any:
@@ -38,24 +36,16 @@ def error(message: str, source: str) -> Any:
     return {"type": "error", "source": source, "message": message}
 
 
-def tools(replayed: Replay) -> list[dict[str, Any]]:
-    return [e for e in replayed.entries if e["type"] == "tool"]
-
-
-def contents(replayed: Replay, kind: str) -> list[str]:
-    return [e["content"] for e in replayed.entries if e["type"] == kind]
-
-
 def test_thoughts_are_printed_twice() -> None:
     thought = {"type": "reasoning", "id": "m1", "text": "Hm."}
     ended = run(thought, thought, say("Done."), DONE)
-    assert contents(ended, "thinking") == ["Hm."]
+    assert texts(ended, "thinking") == ["Hm."]
     assert ended.turns == 1
 
 
 def test_other_thoughts_of_one_answer_are_kept() -> None:
     first, second = ({"type": "reasoning", "id": "m1", "text": t} for t in "ab")
-    assert contents(run(first, second), "thinking") == ["a", "b"]
+    assert texts(run(first, second), "thinking") == ["a", "b"]
 
 
 def test_a_call_alone_is_a_turn() -> None:

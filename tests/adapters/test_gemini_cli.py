@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from typing import Any
 
 import pytest
@@ -11,13 +12,13 @@ from agent_wrap.events import Notice, Prompt, SessionStarted, TextDelta, TodoUpd
 from agent_wrap.testing import Replay, replay
 from agent_wrap_adapters.gemini_cli import GeminiCli
 
+from .commands import Case, commands
+from .replays import play, texts
+
 OK: dict[str, Any] = {"type": "result", "status": "success"}
 FAILED: dict[str, Any] = {"type": "result", "status": "error"}
 
-
-def run(*lines: Any, code: int = 0) -> Replay:
-    stream = b"".join(json.dumps(line).encode() + b"\n" for line in lines)
-    return replay(stream, GeminiCli(), code=code)
+run = partial(play, GeminiCli)
 
 
 def delta(text: str) -> dict[str, Any]:
@@ -31,10 +32,6 @@ def use(tool_id: str, name: str = "ls", parameters: Any = None) -> dict[str, Any
 
 def result_of(tool_id: str, status: str = "success", **fields: Any) -> dict[str, Any]:
     return {"type": "tool_result", "tool_id": tool_id, "status": status, **fields}
-
-
-def texts(replayed: Replay) -> list[str]:
-    return [e["content"] for e in replayed.entries if e["type"] == "message"]
 
 
 def tools(replayed: Replay) -> list[tuple[str, str]]:
@@ -183,8 +180,8 @@ def test_recognises(event: dict[str, Any], expected: bool) -> None:
 
 
 class TestPrepare:
-    @pytest.mark.parametrize(
-        ("command", "expected", "prompt"),
+    @commands(
+        "command expected asked",
         [
             ("gemini -p DO", "gemini -o stream-json -p DO", "DO"),
             ("gemini DO IT", "gemini -o stream-json DO IT", "DO IT"),
@@ -201,11 +198,8 @@ class TestPrepare:
             ("gemini -i DO", "gemini -i DO", None),
         ],
     )
-    def test_flags(self, command: str, expected: str, prompt: str | None) -> None:
-        prepared = GeminiCli.prepare(command.split(), None)
-        assert prepared.command == expected.split()
-        assert prepared.prompt == prompt
-        assert prepared.stdin is None
+    def test_flags(self, case: Case) -> None:
+        assert case.prepared(GeminiCli) == case.expected
 
     def test_given_prompt_goes_in_by_stdin(self) -> None:
         prepared = GeminiCli.prepare(["gemini", "--yolo"], "do it")

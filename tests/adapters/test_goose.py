@@ -2,28 +2,18 @@
 
 from __future__ import annotations
 
-import json
+from functools import partial
 from typing import Any
 
 import pytest
 
-from agent_wrap.testing import Replay, replay
 from agent_wrap_adapters.goose import Goose
+
+from .replays import play, texts, tools
 
 DONE = {"type": "complete", "total_tokens": 30}
 
-
-def run(*lines: Any, code: int = 0) -> Replay:
-    stream = b"".join(json.dumps(line).encode() + b"\n" for line in lines)
-    return replay(stream, Goose(), code=code)
-
-
-def tools(replayed: Replay) -> list[dict[str, Any]]:
-    return [e for e in replayed.entries if e["type"] == "tool"]
-
-
-def contents(replayed: Replay) -> list[str]:
-    return [e["content"] for e in replayed.entries if e["type"] == "message"]
+run = partial(play, Goose)
 
 
 def test_unknown_types_are_counted() -> None:
@@ -50,12 +40,12 @@ def finish(result: Any) -> Any:
 
 def test_pieces_without_an_id() -> None:
     ended = run(text("He", None), text("llo.", None), DONE)
-    assert contents(ended) == ["Hello."]
+    assert texts(ended) == ["Hello."]
 
 
 def test_pieces_of_two_answers() -> None:
     ended = run(text("One."), text("Two.", "m2"), DONE)
-    assert contents(ended) == ["One.", "Two."]
+    assert texts(ended) == ["One.", "Two."]
 
 
 def test_an_error_is_followed_by_the_end_and_exit_0() -> None:
@@ -67,7 +57,7 @@ def test_an_error_is_followed_by_the_end_and_exit_0() -> None:
 def test_errors_in_the_models_name_are_no_messages() -> None:
     ended = run(text("Ran into this error: 401."), DONE)
     assert ended.outcome.status == "error"
-    assert contents(ended) == []
+    assert texts(ended) == []
     assert ended.turns == 0
 
 

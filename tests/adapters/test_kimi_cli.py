@@ -2,30 +2,23 @@
 
 from __future__ import annotations
 
-import json
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from agent_wrap.events import Notice
-from agent_wrap.testing import Replay, load, replay
+from agent_wrap.testing import load, replay
 from agent_wrap_adapters.kimi_cli import KimiCli
+
+from .commands import Case, commands
+from .replays import play, tools
 
 RECORDINGS = Path(__file__).parent.parent / "recordings" / "kimi-cli-1.50"
 CALL = {"type": "function", "id": "t1", "function": {"name": "Shell", "arguments": ""}}
 
-
-def run(*lines: Any, code: int = 0) -> Replay:
-    stream = b"".join(
-        (line if isinstance(line, str) else json.dumps(line)).encode() + b"\n"
-        for line in lines
-    )
-    return replay(stream, KimiCli(), code=code)
-
-
-def tools(replayed: Replay) -> list[dict[str, Any]]:
-    return [e for e in replayed.entries if e["type"] == "tool"]
+run = partial(play, KimiCli)
 
 
 def test_no_final_event_is_no_error() -> None:
@@ -101,8 +94,8 @@ def test_recognises(event: Any, expected: bool) -> None:
 
 
 class TestCommand:
-    @pytest.mark.parametrize(
-        ("command", "prompt", "expected", "stdin", "asked"),
+    @commands(
+        "command prompt expected stdin asked",
         [
             (
                 "kimi-cli -p do",
@@ -130,17 +123,8 @@ class TestCommand:
             ("kimi-cli acp", "do", "kimi-cli acp", None, None),
         ],
     )
-    def test_prepare(
-        self,
-        command: str,
-        prompt: str | None,
-        expected: str,
-        stdin: bytes | None,
-        asked: str | None,
-    ) -> None:
-        prepared = KimiCli.prepare(command.split(), prompt)
-        assert prepared.command == expected.split()
-        assert (prepared.stdin, prepared.prompt) == (stdin, asked)
+    def test_prepare(self, case: Case) -> None:
+        assert case.prepared(KimiCli) == case.expected
 
     def test_unbuffered(self) -> None:
         prepared = KimiCli.prepare(["kimi-cli", "-p", "do"], None)

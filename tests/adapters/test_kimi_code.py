@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import json
+from functools import partial
 from typing import Any
 
 import pytest
 
 from agent_wrap.events import HookUpdated, Notice
-from agent_wrap.testing import Replay, replay
 from agent_wrap_adapters.kimi_code import KimiCode
+
+from .commands import Case, commands
+from .replays import play, tools
 
 END = {"role": "meta", "type": "session.resume_hint", "session_id": "s1"}
 
-
-def run(*lines: Any, code: int = 0) -> Replay:
-    stream = b"".join(json.dumps(line).encode() + b"\n" for line in lines)
-    return replay(stream, KimiCode(), code=code)
+run = partial(play, KimiCode)
 
 
 def answer(text: str | None, *calls: tuple[str, str, str]) -> Any:
@@ -30,10 +29,6 @@ def answer(text: str | None, *calls: tuple[str, str, str]) -> Any:
 
 def returned(text: str, tool_id: str = "t1") -> Any:
     return {"role": "tool", "tool_call_id": tool_id, "content": text}
-
-
-def tools(replayed: Replay) -> list[dict[str, Any]]:
-    return [e for e in replayed.entries if e["type"] == "tool"]
 
 
 class TestEnd:
@@ -156,8 +151,8 @@ def test_unknown_types(line: Any, name: str) -> None:
 
 
 class TestCommand:
-    @pytest.mark.parametrize(
-        ("command", "prompt", "expected", "asked"),
+    @commands(
+        "command prompt expected asked",
         [
             (
                 ["kimi", "-p", "do it"],
@@ -181,16 +176,8 @@ class TestCommand:
             (["kimi", "--help"], "do it", None, None),
         ],
     )
-    def test_prepare(
-        self,
-        command: list[str],
-        prompt: str | None,
-        expected: list[str] | None,
-        asked: str | None,
-    ) -> None:
-        prepared = KimiCode.prepare(command, prompt)
-        assert prepared.command == (expected or command)
-        assert (prepared.stdin, prepared.prompt) == (None, asked)
+    def test_prepare(self, case: Case) -> None:
+        assert case.prepared(KimiCode) == case.expected
 
     def test_model(self) -> None:
         assert KimiCode.model_from(["kimi", "-m", "x", "-p", "do"]) == "x"

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 from agent_wrap.events import Message, Notice, ToolStarted
 from agent_wrap.testing import Replay, replay
 from agent_wrap_adapters.mini_swe_agent import MiniSweAgent, split
+
+from .commands import Case, commands
+from .replays import tools
 
 RULE = "─" * 80
 STEP = "\nmini-swe-agent (step {}, ${}):\n{}\n\n```\n{}\n```\n"
@@ -22,10 +23,6 @@ def run(*texts: str, code: int = 0) -> Replay:
 
 def step(number: int, said: str, command: str, cost: str = "0.00") -> str:
     return RULE + "\n" + STEP.format(number, cost, said, command)
-
-
-def tools(replayed: Replay) -> list[dict[str, Any]]:
-    return [e for e in replayed.entries if e["type"] == "tool"]
 
 
 class TestEnd:
@@ -120,8 +117,8 @@ def test_split(text: str, said: str, commands: list[str]) -> None:
     assert split(text) == (said, commands)
 
 
-@pytest.mark.parametrize(
-    ("command", "prompt", "expected", "asked"),
+@commands(
+    "command prompt expected asked",
     [
         (["-t", "do it"], None, ["--exit-immediately", "-t", "do it"], "do it"),
         (["-y"], "do it", ["--exit-immediately", "-t", "do it", "-y"], "do it"),
@@ -134,13 +131,10 @@ def test_split(text: str, said: str, commands: list[str]) -> None:
         ([], None, [], None),
         (["--help"], None, ["--help"], None),
     ],
+    program="mini",
 )
-def test_prepare(
-    command: list[str], prompt: str | None, expected: list[str], asked: str | None
-) -> None:
-    prepared = MiniSweAgent.prepare(["mini", *command], prompt)
-    assert prepared.command == ["mini", *expected]
-    assert prepared.prompt == asked
+def test_prepare(case: Case) -> None:
+    assert case.prepared(MiniSweAgent) == case.expected
 
 
 def test_model_from() -> None:

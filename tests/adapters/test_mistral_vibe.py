@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-import json
+from functools import partial
 from typing import Any
 
 import pytest
 
 from agent_wrap.events import Notice, Prompt, TodoItem, TodoUpdated
-from agent_wrap.testing import Replay, replay
 from agent_wrap_adapters.mistral_vibe import MistralVibe
+
+from .commands import Case, commands
+from .replays import play, texts, tools
 
 COMMITTED = {"type": "committed"}
 DISCARDED = {"type": "discarded", "cause": "retry"}
 FIRST = "aaaaaaaa-aaaa-aaaa-aaaa-aaaaaaaaaaaa"
 SECOND = "bbbbbbbb-bbbb-bbbb-bbbb-bbbbbbbbbbbb"
 
-
-def run(*lines: Any, code: int = 0) -> Replay:
-    stream = b"".join(json.dumps(line).encode() + b"\n" for line in lines)
-    return replay(stream, MistralVibe(), code=code)
+run = partial(play, MistralVibe)
 
 
 def item(kind: str, item_id: str, **more: Any) -> Any:
@@ -55,14 +54,6 @@ def effect(
 def chat(role: str, content: str | None, **more: Any) -> Any:
     common = {"reasoning_content": None, "tool_calls": None, "tool_call_id": None}
     return {"role": role, "content": content, "message_id": None, **common, **more}
-
-
-def texts(replayed: Replay, kind: str = "message") -> list[str]:
-    return [e["content"] for e in replayed.entries if e["type"] == kind]
-
-
-def tools(replayed: Replay) -> list[dict[str, Any]]:
-    return [e for e in replayed.entries if e["type"] == "tool"]
 
 
 class TestWords:
@@ -221,8 +212,8 @@ def test_surprising_shapes(line: Any) -> None:
 
 
 class TestCommand:
-    @pytest.mark.parametrize(
-        ("command", "prompt", "expected", "stdin", "asked"),
+    @commands(
+        "command prompt expected stdin asked",
         [
             ("vibe -p do", None, "vibe -p do --output streaming", None, "do"),
             ("vibe do -p", None, "vibe do -p --output streaming", None, "do"),
@@ -247,17 +238,8 @@ class TestCommand:
             ("vibe mcp list", "do", "vibe mcp list", None, None),
         ],
     )
-    def test_prepare(
-        self,
-        command: str,
-        prompt: str | None,
-        expected: str,
-        stdin: bytes | None,
-        asked: str | None,
-    ) -> None:
-        prepared = MistralVibe.prepare(command.split(), prompt)
-        assert prepared.command == expected.split()
-        assert (prepared.stdin, prepared.prompt) == (stdin, asked)
+    def test_prepare(self, case: Case) -> None:
+        assert case.prepared(MistralVibe) == case.expected
 
     def test_unbuffered(self) -> None:
         prepared = MistralVibe.prepare(["vibe", "-p", "do"], None)

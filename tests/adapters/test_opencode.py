@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import json
+from functools import partial
 from typing import Any
 
 import pytest
 
 from agent_wrap.events import Notice, SessionStarted, TodoUpdated
-from agent_wrap.testing import Replay, replay
 from agent_wrap_adapters.opencode import OpenCode
 
+from .commands import Case, commands
+from .replays import play, shown
 
-def run(*lines: Any, code: int = 0) -> Replay:
-    stream = b"".join(json.dumps(line).encode() + b"\n" for line in lines)
-    return replay(stream, OpenCode(), code=code)
+run = partial(play, OpenCode)
 
 
 def line(kind: str, **part: Any) -> dict[str, Any]:
@@ -49,16 +48,6 @@ def error(message: str, name: str = "APIError") -> dict[str, Any]:
 START = line("step_start")
 STOP = finish("stop")
 CUT = finish("unknown", 0, 0)
-
-
-def shown(replayed: Replay) -> list[str]:
-    found = []
-    for entry in replayed.entries[2:-1]:
-        if entry["type"] == "tool":
-            found.append(f"{entry['tool_id']} {entry['status']}")
-        else:
-            found.append(entry["content"])
-    return found
 
 
 class TestEnd:
@@ -219,8 +208,8 @@ def test_recognises(event: dict[str, Any], expected: bool) -> None:
 
 
 class TestPrepare:
-    @pytest.mark.parametrize(
-        ("command", "expected", "prompt"),
+    @commands(
+        "command expected asked",
         [
             ("opencode run DO", "opencode run --format json --thinking DO", "DO"),
             (
@@ -249,11 +238,8 @@ class TestPrepare:
             ("opencode run --help", "opencode run --help", None),
         ],
     )
-    def test_flags(self, command: str, expected: str, prompt: str | None) -> None:
-        prepared = OpenCode.prepare(command.split(), None)
-        assert prepared.command == expected.split()
-        assert prepared.prompt == prompt
-        assert prepared.stdin is None
+    def test_flags(self, case: Case) -> None:
+        assert case.prepared(OpenCode) == case.expected
 
     def test_given_prompt_goes_in_by_stdin(self) -> None:
         prepared = OpenCode.prepare(["opencode", "run"], "do it")

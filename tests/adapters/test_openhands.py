@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-import json
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from agent_wrap.events import HookUpdated, Notice, SessionStarted
-from agent_wrap.testing import Replay, load, replay
+from agent_wrap.testing import load, replay
 from agent_wrap_adapters.openhands import OpenHands
+
+from .commands import Case, commands
+from .replays import play, texts, tools
 
 TASK = ["--headless", "--json", "-t", "do it"]
 RECORDINGS = Path(__file__).parent.parent / "recordings"
 
-
-def run(*lines: Any, code: int = 0) -> Replay:
-    texts = [line if isinstance(line, str) else json.dumps(line) for line in lines]
-    stream = "".join(f"{text}\n" for text in texts).encode()
-    return replay(stream, OpenHands(), code=code)
+run = partial(play, OpenHands)
 
 
 def parts(text: str) -> list[Any]:
@@ -58,14 +57,6 @@ ERROR = {
     "detail": "no",
 }
 DONE = "Agent finished"
-
-
-def tools(replayed: Replay) -> list[dict[str, Any]]:
-    return [e for e in replayed.entries if e["type"] == "tool"]
-
-
-def contents(replayed: Replay, kind: str) -> list[str]:
-    return [e["content"] for e in replayed.entries if e["type"] == kind]
 
 
 def test_the_model_is_told_in_text() -> None:
@@ -111,8 +102,8 @@ class TestTools:
     def test_only_the_first_of_several_calls_has_the_text(self) -> None:
         first = action(thought="Two.", reasoning_content="Hm.")
         ended = run(first, action("c2"), observation("c2"), observation("c1"), DONE)
-        assert contents(ended, "message") == ["Two."]
-        assert contents(ended, "thinking") == ["Hm."]
+        assert texts(ended, "message") == ["Two."]
+        assert texts(ended, "thinking") == ["Hm."]
         assert [t["tool_id"] for t in tools(ended)] == ["c1", "c2", "c2", "c1"]
         assert ended.turns == 1
 
@@ -180,8 +171,8 @@ def test_unknown_kinds_are_counted() -> None:
     assert ended.of_type(Notice) == [Notice("the agent was paused")]
 
 
-@pytest.mark.parametrize(
-    ("command", "prompt", "expected", "asked"),
+@commands(
+    "command prompt expected asked",
     [
         (["-t", "do it"], None, TASK, "do it"),
         (TASK, None, TASK, "do it"),
@@ -191,13 +182,10 @@ def test_unknown_kinds_are_counted() -> None:
         (["acp"], "do it", ["acp"], None),
         (["--version"], None, ["--version"], None),
     ],
+    program="openhands",
 )
-def test_prepare(
-    command: list[str], prompt: str | None, expected: list[str], asked: str | None
-) -> None:
-    prepared = OpenHands.prepare(["openhands", *command], prompt)
-    assert prepared.command == ["openhands", *expected]
-    assert prepared.prompt == asked
+def test_prepare(case: Case) -> None:
+    assert case.prepared(OpenHands) == case.expected
 
 
 def test_prepare_unbuffers() -> None:

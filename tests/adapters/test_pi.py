@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+from functools import partial
 from typing import Any
 
 import pytest
@@ -14,8 +14,10 @@ from agent_wrap.events import (
     TextDelta,
     ToolProgress,
 )
-from agent_wrap.testing import Replay, replay
 from agent_wrap_adapters.pi import Pi
+
+from .commands import Case, commands
+from .replays import play, shown
 
 END: dict[str, Any] = {"type": "agent_end", "messages": []}
 SETTLED: dict[str, Any] = {"type": "agent_settled", "aborted": False}
@@ -25,10 +27,7 @@ BEGUN: dict[str, Any] = {
     "message": {"role": "assistant", "model": "m", "content": []},
 }
 
-
-def run(*lines: Any, code: int = 0) -> Replay:
-    stream = b"".join(json.dumps(line).encode() + b"\n" for line in lines)
-    return replay(stream, Pi(), code=code)
+run = partial(play, Pi)
 
 
 def text(said: str) -> dict[str, Any]:
@@ -63,16 +62,6 @@ def end(tool_id: str, failed: bool = False, **result: Any) -> dict[str, Any]:
 def usage(read: int, wrote: int, cached: int = 0, **more: Any) -> dict[str, Any]:
     figures = {"input": read, "output": wrote, "cacheRead": cached, **more}
     return {"usage": figures | {"cost": {"total": 0.5}}}
-
-
-def shown(replayed: Replay) -> list[str]:
-    found = []
-    for entry in replayed.entries[2:-1]:
-        if entry["type"] == "tool":
-            found.append(f"{entry['tool_id']} {entry['status']}")
-        else:
-            found.append(entry["content"])
-    return found
 
 
 class TestEnd:
@@ -250,8 +239,8 @@ def test_recognises(event: dict[str, Any], expected: bool) -> None:
 
 
 class TestPrepare:
-    @pytest.mark.parametrize(
-        ("command", "expected", "prompt"),
+    @commands(
+        "command expected asked",
         [
             ("pi -p DO", "pi --mode json -p DO", "DO"),
             ("pi DO", "pi --mode json DO", "DO"),
@@ -272,11 +261,8 @@ class TestPrepare:
             ),
         ],
     )
-    def test_flags(self, command: str, expected: str, prompt: str | None) -> None:
-        prepared = Pi.prepare(command.split(), None)
-        assert prepared.command == expected.split()
-        assert prepared.prompt == prompt
-        assert prepared.stdin is None
+    def test_flags(self, case: Case) -> None:
+        assert case.prepared(Pi) == case.expected
 
     def test_given_prompt_goes_in_by_stdin(self) -> None:
         prepared = Pi.prepare(["pi", "--model", "m"], "do it")

@@ -5,12 +5,10 @@ from __future__ import annotations
 import pytest
 
 from agent_wrap.events import Message, TextDelta, TurnStarted
-from agent_wrap.testing import CHUNKS, Replay, replay, replay_in_chunks
+from agent_wrap.testing import CHUNKS, replay, replay_in_chunks
 from agent_wrap_adapters.plain import Plain, last_state
 
-
-def texts(replayed: Replay) -> list[str]:
-    return [e["content"] for e in replayed.entries if e["type"] == "message"]
+from .replays import texts
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from typing import Any
 
 import pytest
@@ -17,17 +18,16 @@ from agent_wrap.events import (
     TextDelta,
     ThinkingDelta,
 )
-from agent_wrap.testing import Replay, replay
 from agent_wrap_adapters.qwen_code import QwenCode
+
+from .commands import Case, commands
+from .replays import play, shown
 
 OK: dict[str, Any] = {"type": "result", "subtype": "success", "is_error": False}
 FAILED = {"type": "result", "subtype": "error_during_execution", "is_error": True}
 LOST = "[API Error: 401 invalid key]"
 
-
-def run(*lines: Any, code: int = 0) -> Replay:
-    stream = b"".join(json.dumps(line).encode() + b"\n" for line in lines)
-    return replay(stream, QwenCode(), code=code)
+run = partial(play, QwenCode)
 
 
 def text(said: str) -> dict[str, Any]:
@@ -65,16 +65,6 @@ def piece(**delta: Any) -> dict[str, Any]:
 
 
 RETRY = system("retry", preserveText=False, discardedToolCalls=0)
-
-
-def shown(replayed: Replay) -> list[str]:
-    found = []
-    for entry in replayed.entries[2:-1]:
-        if entry["type"] == "tool":
-            found.append(f"{entry['tool_id']} {entry['status']}")
-        else:
-            found.append(entry["content"])
-    return found
 
 
 class TestAnswers:
@@ -343,8 +333,8 @@ def test_recognises(event: dict[str, Any], expected: bool) -> None:
 
 
 class TestPrepare:
-    @pytest.mark.parametrize(
-        ("command", "expected", "prompt"),
+    @commands(
+        "command expected asked",
         [
             ("qwen DO IT", "qwen -o stream-json DO IT", "DO IT"),
             ("qwen --yolo -p DO", "qwen -o stream-json --yolo -p DO", "DO"),
@@ -360,11 +350,8 @@ class TestPrepare:
             ("qwen --help", "qwen --help", None),
         ],
     )
-    def test_flags(self, command: str, expected: str, prompt: str | None) -> None:
-        prepared = QwenCode.prepare(command.split(), None)
-        assert prepared.command == expected.split()
-        assert prepared.prompt == prompt
-        assert prepared.stdin is None
+    def test_flags(self, case: Case) -> None:
+        assert case.prepared(QwenCode) == case.expected
 
     def test_given_prompt_goes_in_by_stdin(self) -> None:
         prepared = QwenCode.prepare(["qwen", "--yolo"], "do it")

@@ -10,7 +10,8 @@ from agent_wrap import entries
 from agent_wrap.export.run import Run
 from agent_wrap.view.reading import Reader
 
-RECORDINGS = sorted(Path(__file__).parent.parent.glob("recordings/*/*/dialog.jsonl"))
+from ..dialogs import RECORDINGS, arguments, complete, opening, ts
+
 HOSTILE = (
     "</pre></div></details><script>alert(1)</script><img src=http://evil onerror=x>"
     "\x1b[31m\x00\u202e ```\n```\n````\n![x](http://evil/a.png) [y](javascript:x)\n"
@@ -18,20 +19,12 @@ HOSTILE = (
 )
 
 
-def ts(second: float) -> str:
-    return entries.timestamp(1_768_473_000 + second)
-
-
 def dialog(text: str = "hello", *, end: bool = True) -> list[dict[str, Any]]:
     """Two tools at once, one that fails, one without a result, a stray result."""
-    args = {"command": text, text: [text]}
-    patch = {"path": text, "old_string": "a\n" + text, "new_string": "a\nb"}
+    command, patch = arguments(text)
     found = [
-        entries.init(0, ts(0), task=text, cwd=text, model=text, agent=text),
-        entries.prompt(1, ts(0), text),
-        entries.thinking(2, ts(1), text),
-        entries.message(3, ts(2), text, (1500, 42)),
-        entries.tool_start(4, ts(3), "t1" + text, text, args),
+        *opening(text, (1500, 42)),
+        entries.tool_start(4, ts(3), "t1" + text, text, command),
         entries.tool_start(5, ts(4), "t2" + text, text, patch),
         entries.tool_result(6, ts(5), "t2" + text, text, text, ok=False),
         entries.tool_result(7, ts(7.5), "t1" + text, text, text, ok=True),
@@ -42,17 +35,7 @@ def dialog(text: str = "hello", *, end: bool = True) -> list[dict[str, Any]]:
         entries.message(12, ts(11), "```py\nprint(1)\n```\n" + text),
     ]
     if end:
-        found.append(
-            entries.complete(
-                13,
-                ts(65),
-                status="timeout",
-                turns=2,
-                duration_ms=65_000,
-                tokens=(1500, 42),
-                message=text,
-            )
-        )
+        found.append(complete(13, text, "timeout", 2, (1500, 42)))
     return found
 
 

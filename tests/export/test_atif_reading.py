@@ -17,7 +17,8 @@ from agent_wrap.export.atif_reading import Trajectory
 from agent_wrap.export.run import Run
 from agent_wrap.view.reading import Reader
 
-from .samples import dialog, ts
+from ..dialogs import ts
+from .samples import dialog
 
 texts = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=20)
 counts = st.integers(0, 10**9)

@@ -11,7 +11,8 @@ import pytest
 from agent_wrap import cli
 from agent_wrap.commands.convert import FORMATS
 
-from .samples import RECORDINGS, SUMMARY, dialog
+from ..dialogs import RECORDINGS
+from .samples import SUMMARY, dialog
 
 formats = pytest.mark.parametrize("name", sorted(FORMATS))
 

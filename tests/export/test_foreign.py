@@ -17,7 +17,8 @@ from agent_wrap.export import ag_ui, atif, markdown, otel
 from agent_wrap.export.markup import visible
 from agent_wrap.export.run import Run
 
-from .samples import RECORDINGS, SAMPLES, runs
+from ..dialogs import RECORDINGS
+from .samples import SAMPLES, runs
 
 RUNS = runs()
 

@@ -15,7 +15,8 @@ from agent_wrap import entries
 from agent_wrap.export import html, html_page, markdown
 from agent_wrap.export.run import Run, paired
 
-from .samples import HOSTILE, SAMPLES, dialog, runs, ts
+from ..dialogs import ts
+from .samples import HOSTILE, SAMPLES, dialog, runs
 
 TAGS = {
     *("html", "head", "meta", "style", "title", "body", "header", "h1", "span", "p"),

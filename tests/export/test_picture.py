@@ -15,7 +15,8 @@ from agent_wrap.export import svg
 from agent_wrap.export.picture import COLUMNS, MOST_LANES, picture_of
 from agent_wrap.export.run import Run
 
-from .samples import HOSTILE, SAMPLES, dialog, runs, ts
+from ..dialogs import ts
+from .samples import HOSTILE, SAMPLES, dialog, runs
 
 RESOURCES = {
     "resources": {

@@ -59,6 +59,23 @@ class Prepare(Protocol):
     def __call__(self, scenario: str) -> Bench: ...
 
 
+class Place(Protocol):
+    """Makes the place in which the agent of a fixture plays a scenario."""
+
+    def __call__(self, fixture: str, scenario: str) -> Bench: ...
+
+
+@pytest.fixture
+def place(request: pytest.FixtureRequest) -> Place:
+    """The places of all agents, for tests that are the same for several."""
+
+    def make(fixture: str, scenario: str) -> Bench:
+        prepare: Prepare = request.getfixturevalue(fixture)
+        return prepare(scenario)
+
+    return make
+
+
 @pytest.fixture
 def model() -> Iterator[Model]:
     """A scripted model on a free port."""

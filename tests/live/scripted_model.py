@@ -14,7 +14,6 @@ import threading
 from collections.abc import Iterable
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from types import TracebackType
 from typing import Any, Self
 
 from . import anthropic_messages, openai_chat, openai_responses
@@ -64,12 +63,7 @@ class Model(ThreadingHTTPServer):
         self._thread.start()
         return self
 
-    def __exit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.stopping.set()
         self.shutdown()
         self._thread.join()

@@ -9,13 +9,13 @@ import signal
 
 import pytest
 
-from .conftest import Prepare
+from .agents import PROMPT
+from .conftest import Place, Prepare
 from .harness import Bench, Outcome
 from .scripted_model import Model
 
 pytestmark = pytest.mark.live
 
-PROMPT = "Please do the scripted thing."
 ASKED = ("--prompt", PROMPT)
 CLAUDE = (
     "claude",
@@ -138,20 +138,6 @@ class TestClaudeCode:
         ), run.stderr
         assert run.problems() == []
 
-    def test_stopped_in_the_middle_of_a_tool(self, claude_code: Prepare) -> None:
-        """It is interrupted by its own protocol, and says so before it ends."""
-        run = claude_code("long_tool").start(CLAUDE, *ASKED, "--permissions", "allow")
-        run.wait_for_tool("sleep 60")
-        run.stop(signal.SIGTERM)
-
-        assert run.outcome() == Outcome(
-            "error", 143, 1, (1000, 100), ["A long command now."], [("Bash", "error")]
-        )
-        assert b"error_during_execution" in run.stdout
-        assert run.summary["reason"] == "stopped"
-        assert run.summary["agent_exit"]["signal"] is None
-        assert run.problems() == []
-
     def test_without_a_prompt(self, claude_code: Prepare, model: Model) -> None:
         """There is nothing to ask: the run ends at once, and says why."""
         run = claude_code("text").run(CLAUDE)
@@ -216,26 +202,6 @@ class TestCodex:
         assert made(bench) == []
         assert run.problems() == []
 
-    def test_stopped_in_the_middle_of_a_tool(self, codex: Prepare) -> None:
-        run = codex("long_tool").start(CODEX, *ASKED, "--permissions", "allow")
-        run.wait_for_tool("sleep 60")
-        run.stop(signal.SIGTERM)
-
-        outcome = run.outcome()
-        assert (outcome.status, outcome.code) == ("error", 143)
-        assert outcome.tools == [("bash", "error")]
-        assert b'"interrupted"' in run.stdout
-        assert run.summary["reason"] == "stopped"
-        assert run.summary["agent_exit"]["signal"] is None
-        assert run.problems() == []
-
-    def test_an_api_error(self, codex: Prepare) -> None:
-        run = codex("err401").run(CODEX, *ASKED)
-
-        assert (run.outcome().status, run.outcome().code) == ("error", 1)
-        assert "401" in run.entries[-1]["message"]
-        assert run.problems() == []
-
 
 class TestCopilotOverAcp:
     """Its tokens are the prompt's, its tools have no name: the kind stands for it."""
@@ -272,23 +238,48 @@ class TestCopilotOverAcp:
         assert made(bench) == []
         assert run.problems() == []
 
-    def test_stopped_in_the_middle_of_a_tool(self, copilot: Prepare) -> None:
-        run = copilot("long_tool").start(COPILOT, *ASKED, "--permissions", "allow")
-        run.wait_for_tool("sleep 60")
-        run.stop(signal.SIGTERM)
 
-        outcome = run.outcome()
-        assert (outcome.status, outcome.code) == ("error", 143)
-        assert outcome.tools == [("execute", "error")]
-        assert b'"cancelled"' in run.stdout
-        assert run.summary["reason"] == "stopped"
-        assert run.problems() == []
+@pytest.mark.parametrize(
+    ("fixture", "command", "shell", "said"),
+    [
+        ("claude_code", CLAUDE, "Bash", b"error_during_execution"),
+        ("codex", CODEX, "bash", b'"interrupted"'),
+        ("copilot", COPILOT, "execute", b'"cancelled"'),
+    ],
+    ids=["claude", "codex", "copilot"],
+)
+def test_stopped_in_the_middle_of_a_tool(
+    place: Place, fixture: str, command: tuple[str, ...], shell: str, said: bytes
+) -> None:
+    """It is interrupted by its own protocol, and says so before it ends."""
+    run = place(fixture, "long_tool").start(command, *ASKED, "--permissions", "allow")
+    run.wait_for_tool("sleep 60")
+    run.stop(signal.SIGTERM)
 
-    def test_an_api_error(self, copilot: Prepare) -> None:
-        """It is spoken, as if the model had said it, and the end called a good one."""
-        run = copilot("err401").run(COPILOT, *ASKED)
+    assert run.outcome() == Outcome(
+        "error", 143, 1, (1000, 100), ["A long command now."], [(shell, "error")]
+    )
+    assert said in run.stdout
+    assert run.summary["reason"] == "stopped"
+    assert run.summary["agent_exit"]["signal"] is None
+    assert run.problems() == []
 
-        assert (run.outcome().status, run.outcome().code) == ("error", 1)
-        assert run.outcome().messages == []
-        assert "Authentication failed" in run.entries[-1]["message"]
-        assert run.problems() == []
+
+@pytest.mark.parametrize(
+    ("fixture", "command", "message"),
+    [
+        ("codex", CODEX, "401"),
+        # It is spoken, as if the model had said it, and the end called a good one.
+        ("copilot", COPILOT, "Authentication failed"),
+    ],
+    ids=["codex", "copilot"],
+)
+def test_an_api_error(
+    place: Place, fixture: str, command: tuple[str, ...], message: str
+) -> None:
+    run = place(fixture, "err401").run(command, *ASKED)
+
+    outcome = run.outcome()
+    assert (outcome.status, outcome.code, outcome.messages) == ("error", 1, [])
+    assert message in run.entries[-1]["message"]
+    assert run.problems() == []

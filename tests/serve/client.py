@@ -12,7 +12,6 @@ import re
 import socket
 import time
 from collections.abc import Callable
-from types import TracebackType
 from typing import Any
 
 from ..harness import PATIENCE
@@ -132,12 +131,7 @@ class Stream:
     def __enter__(self) -> Stream:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.connection.close()
 
     @property

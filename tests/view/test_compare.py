@@ -15,11 +15,9 @@ from agent_wrap import cli, entries
 from agent_wrap.view import compare
 from agent_wrap.view.align import Moment, aligned
 
+from ..dialogs import ts
+
 HOSTILE = "\x1b[2J\x1b]8;;http://evil\x1b\\x\u202e[bold]"
-
-
-def ts(second: float) -> str:
-    return entries.timestamp(1_768_473_000 + second)
 
 
 def write(folder: Path, commands: list[str], status: str, **summary: Any) -> str:

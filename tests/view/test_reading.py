@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from agent_wrap.view.reading import Reader, moment, whole
 
-RECORDINGS = sorted(Path(__file__).parent.parent.glob("recordings/*/*/dialog.jsonl"))
+from ..dialogs import RECORDINGS
+
 TS = "2026-01-15T10:30:00+00:00"
 
 

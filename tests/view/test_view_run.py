@@ -18,8 +18,8 @@ from agent_wrap import cli, entries
 from agent_wrap.view import show, words
 from agent_wrap.view.facts import Facts
 
-ROOT = Path(__file__).parent.parent
-RECORDINGS = sorted(ROOT.glob("recordings/*/*/dialog.jsonl"))
+from ..dialogs import RECORDINGS, START, arguments, complete, opening, ts
+
 ARCHIVE = RECORDINGS[0].parent
 HOSTILE = (
     "\x1b[2J\x1b]0;title\x07\x1b]8;;http://evil\x1b\\red\x9b31m\r\b\x7f\u202e"
@@ -27,35 +27,17 @@ HOSTILE = (
 )
 
 
-def ts(second: float) -> str:
-    return entries.timestamp(1_768_473_000 + second)
-
-
 def dialog(text: str = "hello", *, end: bool = True) -> list[dict[str, Any]]:
-    args = {"command": text, text: [text]}
-    patch = {"path": text, "old_string": "a\n" + text, "new_string": "a\nb"}
+    command, patch = arguments(text)
     found = [
-        entries.init(0, ts(0), task=text, cwd=text, model=text, agent=text),
-        entries.prompt(1, ts(0), text),
-        entries.thinking(2, ts(1), text),
-        entries.message(3, ts(2), text, (12_345, 42)),
-        entries.tool_start(4, ts(3), "t1", text, args),
+        *opening(text, (12_345, 42)),
+        entries.tool_start(4, ts(3), "t1", text, command),
         entries.tool_result(5, ts(7.5), "t1", text, text, ok=True),
         entries.tool_start(6, ts(8), "t2", text, patch),
         entries.tool_result(7, ts(8), "t2", text, text, ok=False),
     ]
     if end:
-        found.append(
-            entries.complete(
-                8,
-                ts(65),
-                status="error",
-                turns=1,
-                duration_ms=65_000,
-                tokens=(12_345, 42),
-                message=text,
-            )
-        )
+        found.append(complete(8, text, "error", 1, (12_345, 42)))
     return found
 
 
@@ -202,7 +184,7 @@ def test_bad_input_is_one_line_and_code_2(
             assert seen.err.count("\n") == 1
     for words_ in (
         ["--follow", "--json", str(ARCHIVE)],
-        ["--follow", str(ROOT / "recordings")],
+        ["--follow", str(ARCHIVE.parent.parent)],
         ["--sort", "turns", str(ARCHIVE)],
     ):
         assert cli.main(["view", *words_]) == 2
@@ -277,7 +259,7 @@ def test_the_footer_says_how_far() -> None:
     facts = Facts()
     for entry in dialog()[:5]:
         facts.feed(entry)
-    said = show.running(facts, 1_768_473_000 + 10)
+    said = show.running(facts, START + 10)
     assert said.split(" · ") == [
         *(" 10 s", "1 message", "1 tool", "12.3k → 42 tokens", "hello for 7.0 s ")
     ]
