@@ -7,14 +7,15 @@ alone. A caller that is killed ends its runs: their dialogs are complete.
 
 from __future__ import annotations
 
+import errno
 import json
 import math
 import os
 import subprocess
 import sys
 import time
-from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal
 
@@ -95,9 +96,11 @@ def run(
     """
     call = _Call(command, env, options)
     words = [*call.program, *call.arguments]
-    with subprocess.Popen(
-        words, stdin=subprocess.PIPE, env=call.environment, **call.outputs
-    ) as process:
+    with _passing_on():
+        started = subprocess.Popen(
+            words, stdin=subprocess.PIPE, env=call.environment, **call.outputs
+        )
+    with started as process:
         try:
             _, said = process.communicate(call.stdin)
         except BaseException:
@@ -200,13 +203,14 @@ async def _open(
     answering = answers.Writer(writing)
     told = ["--answers-fd", str(listening)] if answered else []
     try:
-        process = await anyio.open_process(
-            [*call.program, "--events-fd", str(theirs), *told, *call.arguments],
-            stdin=subprocess.PIPE,
-            env=call.environment,
-            pass_fds=(theirs, listening) if answered else (theirs,),
-            **call.outputs,
-        )
+        with _passing_on():
+            process = await anyio.open_process(
+                [*call.program, "--events-fd", str(theirs), *told, *call.arguments],
+                stdin=subprocess.PIPE,
+                env=call.environment,
+                pass_fds=(theirs, listening) if answered else (theirs,),
+                **call.outputs,
+            )
     except BaseException:
         os.close(ours)
         answering.close()
@@ -280,6 +284,22 @@ def _offer(sending: MemoryObjectSendStream[Event], event: Event) -> None:
         sending.send_nowait(event)
     except anyio.BrokenResourceError:  # nobody iterates over the events
         pass
+
+
+@contextmanager
+def _passing_on() -> Iterator[None]:
+    """Say what no program can be started with. Raises UsageError."""
+    try:
+        yield
+    except ValueError as error:  # a NUL, a lone surrogate
+        raise UsageError(f"command, options or env: {error}") from None
+    except OSError as error:
+        if error.errno != errno.E2BIG:
+            raise
+        raise UsageError(
+            "command, options or env are too long for the system (E2BIG)",
+            "Give a long text as prompt=, with prompt_via='stdin' or {prompt_file}",
+        ) from None
 
 
 class _Call:

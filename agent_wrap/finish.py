@@ -19,6 +19,9 @@ from agent_wrap.entries import Entry
 from agent_wrap.limits import Budget
 from agent_wrap.redact import Redactor
 
+MOST = 2**63 - 1
+"""What any reader takes for a number of tokens."""
+
 UNFINISHED = "agent-wrap was killed before the tool's result"
 
 
@@ -100,8 +103,8 @@ def _take(remains: Remains, entry: Entry) -> None:
     elif kind == "message":
         remains.messages += 1
         tokens = entry.get("tokens", {})
-        remains.tokens_in += tokens.get("in", 0)
-        remains.tokens_out += tokens.get("out", 0)
+        remains.tokens_in = min(remains.tokens_in + tokens.get("in", 0), MOST)
+        remains.tokens_out = min(remains.tokens_out + tokens.get("out", 0), MOST)
     elif kind == "tool":
         if entry["status"] == "running":
             remains.open_tools[entry["tool_id"]] = entry["name"]

@@ -16,7 +16,9 @@ from agent_wrap.writer import Archive
 
 AHEAD = 1 << 20
 RESERVE = 1 << 16
-RESERVE_A_TOOL = 512
+RESERVE_A_TOOL = 3584
+"""The longest result that the end may have to write: id and name of 128 characters
+each, of which one may take twelve bytes."""
 NO_LIMIT = 1 << 62
 _UNSUPPORTED = (errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL)
 _RESERVE_FILE = ".reserve"

@@ -113,6 +113,9 @@ def _rescue(run: Run, status: int, killed: dict[int, str]) -> int | None:
     """
     if run.ledger.completed:
         return None
+    # An import needs a descriptor, and there may be no other left.
+    run.archive.stdout.close()
+    run.archive.stderr.close()
     from agent_wrap.rescue import rescue
 
     return rescue(run, status, killed)

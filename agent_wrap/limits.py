@@ -16,6 +16,10 @@ MAX_ENTRIES = 199_000
 SHORTEST_LINE = 4096
 """A line of this length is never cut."""
 
+LONGEST_MESSAGE = 4000
+"""Characters of the end's message: as `complete` it must fit into what a full disk has
+left for the end (`keeper.RESERVE`), each written as twelve bytes."""
+
 LONGEST_NAME = 128
 """Characters of a tool's id and name."""
 

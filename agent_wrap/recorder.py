@@ -6,19 +6,20 @@ No event loop: the supervisor calls it, one chunk after the other.
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from agent_wrap.clocks import Clocks
 from agent_wrap.dialog import Dialog
-from agent_wrap.encode import encode
+from agent_wrap.encode import encode, encode_within
 from agent_wrap.entries import Entry
 from agent_wrap.events import Event, SessionStarted
 from agent_wrap.jsonvalue import strip_terminal
 from agent_wrap.keeper import Keeper
 from agent_wrap.ledger import Ledger
-from agent_wrap.limits import SHORTEST_LINE, shorten
+from agent_wrap.limits import SHORTEST_LINE
 from agent_wrap.outcome import Outcome
 from agent_wrap.reader import Reader
 from agent_wrap.redact import Redactor
@@ -148,9 +149,12 @@ class Recorder:
             message=message,
             unfinished=outcome.unfinished,
         )
+        seq = last[0]["seq"]
         for entry in last:
-            line = self._encode(entry)
-            self.written += self.keeper.append_last(line)
+            entry["seq"] = seq  # what cannot be written leaves no gap
+            written = self.keeper.append_last(self._encode(entry))
+            seq += written
+            self.written += written
         for watcher in self.watchers:
             watcher(None, last)
 
@@ -212,9 +216,11 @@ class Recorder:
 
     def _encode(self, entry: Entry) -> bytes:
         line = encode(entry, cleaned=True)
-        if len(line) > SHORTEST_LINE and len(line) > self._budget.longest_line:
-            line = encode(shorten(entry, len(line), self._budget.longest_line))
-            self.cut += 1
         # A second look: what the raw stream spelt in another way, or told in pieces.
-        redactor = self.redactor
-        return redactor.replace_line(line) if redactor.found(line) else line
+        if self.redactor.found(line):
+            line = self.redactor.replace_line(line)
+        if len(line) > SHORTEST_LINE and len(line) > self._budget.longest_line:
+            # After the second look: half a secret is not found any more.
+            line, _ = encode_within(json.loads(line), self._budget.longest_line)
+            self.cut += 1
+        return line

@@ -27,7 +27,7 @@ from agent_wrap.settings import Settings
 from agent_wrap.side_files import remove_folder
 from agent_wrap.stderr import say
 from agent_wrap.summary import skeleton
-from agent_wrap.writer import STDOUT, SUMMARY, Archive
+from agent_wrap.writer import PROMPT, STDOUT, SUMMARY, Archive
 
 KILLED = "agent-wrap and its guardian were killed"
 
@@ -81,7 +81,9 @@ def repair(archive: Archive) -> str:
     """Finish the dialog in an archive; say what was done. Raises OSError."""
     data = archive.read_dialog()
     remains = finish.examine(data)
+    # Who repairs does not know what was secret in them; their agent is gone.
     remove_folder(os.path.join(archive.path, SIDE_FILES))
+    archive.remove(PROMPT)
     nothing_hidden = Redactor({})  # who repairs has not the run's environment
     if remains.complete is not None:
         finish.append_closing(archive.dialog.fd, remains, [], nothing_hidden)
@@ -149,9 +151,9 @@ def _duration_ms(remains: Remains) -> int:
     try:
         first = datetime.fromisoformat(remains.first_ts)
         last = datetime.fromisoformat(remains.last_ts)
-    except ValueError:
+        return max(int((last - first).total_seconds() * 1000), 0)
+    except (ValueError, TypeError):  # TypeError: only one of them has a time zone
         return 0
-    return max(int((last - first).total_seconds() * 1000), 0)
 
 
 def _summary_of(

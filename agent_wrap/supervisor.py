@@ -26,6 +26,7 @@ from agent_wrap.echo import Echo
 from agent_wrap.errors import SpawnError
 from agent_wrap.events import RunFinished
 from agent_wrap.ladder import Ladder
+from agent_wrap.limits import LONGEST_MESSAGE, cut_middle
 from agent_wrap.outcome import Cause, Ending, Outcome, decide
 from agent_wrap.resources import Sampler
 from agent_wrap.running import Run
@@ -327,7 +328,8 @@ class Supervisor:
         except Exception as error:  # a bug of ours: the end is written
             self._fail(error)
         outcome = decide(self._facts())
-        message = "; ".join(filter(None, (outcome.message, recorder.losses)))
+        said = cut_middle(outcome.message, LONGEST_MESSAGE)
+        message = "; ".join(filter(None, (said, recorder.losses)))
         if self._agent is not None:
             self.closing.look_back(self._ending.cause if self._ending else None)
         self.closing.look_for_drift()

@@ -32,7 +32,7 @@ class Tools:
 
     def __init__(self) -> None:
         self._open: dict[str, deque[OpenTool]] = {}
-        self._used: set[str] = set()
+        self._used: dict[str, int] = {}
         self._names: Newest[str, str] = Newest(REMEMBERED)
         self._count = 0
 
@@ -53,7 +53,7 @@ class Tools:
 
     def reopen(self, tool_id: str, name: str) -> None:
         """Open a call known by our id: of an earlier life, or closed in vain."""
-        self._used.add(tool_id)
+        self._used.setdefault(tool_id, 1)
         self._open_one(OpenTool(tool_id, tool_id, name))
 
     def current(self, native_id: str) -> str:
@@ -95,14 +95,17 @@ class Tools:
         return tool
 
 
-def take_unused(wanted: str, used: set[str]) -> str:
+def take_unused(wanted: str, used: dict[str, int]) -> str:
     """Give the id, or its first `#2`, `#3`, ... that is not used; from now on it is.
 
     Of an id that has come twice, pages would hide all starts once one has ended.
+    `used` holds the last number that was tried of each: an agent that repeats one
+    thousands of times costs no more than one that does not.
     """
-    unique, use = wanted, 1
+    unique, use = wanted, used.get(wanted, 1)
     while unique in used:
         use += 1
         unique = f"{wanted}#{use}"
-    used.add(unique)
+    used[wanted] = use
+    used[unique] = used.get(unique, 1)
     return unique

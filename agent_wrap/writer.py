@@ -271,9 +271,12 @@ class Archive:
 
     def read_file(self, name: str) -> bytes:
         """Give a file's content; empty when it is not there or is no regular file."""
+        # Whoever put a pipe in its place must not keep us waiting for a writer.
+        flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
         try:
-            fd = os.open(name, os.O_RDONLY | os.O_NOFOLLOW, dir_fd=self._folder)
-            with open(fd, "rb") as file:
+            with open(os.open(name, flags, dir_fd=self._folder), "rb") as file:
+                if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                    return b""
                 return file.read()
         except OSError:
             return b""

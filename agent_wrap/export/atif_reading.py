@@ -38,7 +38,7 @@ class Trajectory:
             raise UsageError(f"no {VERSION} in its schema_version: not a trajectory")
         self._extra = get_dict(self.found, "extra")
         self._ours = "task" in self._extra and "cwd" in self._extra
-        self._ids: set[str] = set()
+        self._ids: dict[str, int] = {}
         self._calls: dict[str, tuple[str, str]] = {}
         """The calls of the step at hand: their id there -> their id here, name."""
 
