@@ -36,10 +36,10 @@ class Keeper:
         self.notes: list[str] = []
         self._archive = archive
         self._file = archive.dialog
-        self._allocated = self._file.allocated
         self._fallback = False
         limit = resource.getrlimit(resource.RLIMIT_FSIZE)[0]
         self._limit = NO_LIMIT if limit == resource.RLIM_INFINITY else limit
+        self._allocated = min(self._file.allocated, self._limit)
         self._reserve = min(RESERVE, self._limit // 4)
         self._copy = archive.copy
         self._uncopied: list[bytes] = []
