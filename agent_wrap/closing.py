@@ -10,7 +10,7 @@ from agent_wrap.outcome import Cause
 from agent_wrap.plan import clean_prompt_file
 from agent_wrap.stderr import say
 from agent_wrap.summary import Measured, build
-from agent_wrap.writer import STDOUT, SUMMARY, Archive
+from agent_wrap.writer import STDERR, STDOUT, SUMMARY, Archive
 
 ORDERLY = (Cause.EXITED, Cause.RESULT_GRACE)
 SIDE_PATIENCE = 1.0
@@ -30,6 +30,13 @@ class Closing:
     def look_back(self, cause: Cause | None) -> None:
         """Learn and note what only the end shows of an agent that has run."""
         self._check_that_limits_could_be_kept()
+        for name, log in (
+            (STDOUT, self._archive.stdout),
+            (STDERR, self._archive.stderr),
+        ):
+            if log.lost:
+                why = log.error.strerror if log.error else "unknown"
+                self.notes.append(f"{name} lacks {log.lost} bytes: {why}")
         adapter = self._recorder.reader.adapter
         if adapter is not None:
             self._read_side_files(type(adapter), orderly=cause in ORDERLY)

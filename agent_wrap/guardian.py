@@ -76,9 +76,23 @@ def _watch(supervisor: int, control: int) -> int:
         number = signal.sigwaitinfo(process.HANDLED).si_signo
         if number != signal.SIGCHLD:
             _tell(control, number)
+        else:
+            _keep_going(supervisor)
         for pid, status in process.reap():
             if pid == supervisor:
                 return status
+
+
+def _keep_going(supervisor: int) -> None:
+    """Resume a supervisor that was stopped: the agent may do that to it.
+
+    No limit of time and no signal would be answered meanwhile.
+    """
+    try:
+        if os.waitid(os.P_PID, supervisor, os.WSTOPPED | os.WNOHANG) is not None:
+            os.kill(supervisor, signal.SIGCONT)
+    except (ChildProcessError, ProcessLookupError):  # it has ended
+        pass
 
 
 def _tell(control: int, number: int) -> None:

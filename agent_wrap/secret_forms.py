@@ -162,6 +162,15 @@ def _in_json(text: str) -> Iterator[bytes]:
             # Go's encoder is made for pages.
             page = {60: "\\u003c", 62: "\\u003e", 38: "\\u0026"}
             yield form.translate(page).encode("utf-8", "surrogatepass")
+            # .NET's as well, with capital digits, and it escapes two more.
+            page = {
+                60: "\\u003C",
+                62: "\\u003E",
+                38: "\\u0026",
+                43: "\\u002B",
+                39: "\\u0027",
+            }
+            yield form.translate(page).encode("utf-8", "surrogatepass")
 
 
 def _in_base64(raw: bytes) -> Iterator[bytes]:

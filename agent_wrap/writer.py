@@ -39,6 +39,8 @@ class LogFile:
         self.size = 0
         self.allocated = 0
         self.error: OSError | None = None
+        self.lost = 0
+        """Bytes that could not be written."""
 
     def append(self, record: bytes) -> bool:
         """Write one record whole, or nothing of it; say whether it was written."""
@@ -49,6 +51,7 @@ class LogFile:
                 done += os.write(self.fd, record[done:])
         except OSError as error:
             self.error = error
+            self.lost += len(record)
             if done:
                 self.cut()
             return False
@@ -237,6 +240,8 @@ class Archive:
         The folder is made again where it is gone.
         """
         try:
+            if os.path.lexists(self.path) and not os.path.isdir(self.path):
+                _move_away(self.path)
             os.makedirs(self.path, exist_ok=True)
             here = os.stat(self.path)
             ours = os.fstat(self._folder)
@@ -245,7 +250,6 @@ class Archive:
                 os.dup2(folder, self._folder, inheritable=False)
                 os.close(folder)
                 _lock(self._folder, self.path)
-            self._move_folder_away()
             error = self.write_file(DIALOG, data)
             if error is not None:
                 return error
@@ -256,11 +260,6 @@ class Archive:
             return error if isinstance(error, OSError) else OSError(str(error))
         self.dialog.size = len(data)
         return None
-
-    def _move_folder_away(self) -> None:
-        """Make place where somebody made a folder of the dialog's name."""
-        if os.path.isdir(self.dialog_path) and not os.path.islink(self.dialog_path):
-            os.rename(self.dialog_path, f"{self.dialog_path}.{time.time_ns()}")
 
     def _open_copy(self) -> None:
         try:
@@ -310,16 +309,17 @@ class Archive:
 
     def write_file(self, name: str, data: bytes) -> OSError | None:
         """Write a whole small file at once, or leave the old one; give the error."""
-        temporary = f".{name}.part"
-        folder = self._folder
+        folder, path = self._folder, os.path.join(self.path, name)
+        temporary = f".{name}.{time.time_ns()}"  # a name that nobody has taken before
         try:
-            _remove(temporary, folder)
             file = LogFile(os.open(temporary, _FRESH, 0o644, dir_fd=folder))
             try:
                 written = file.append(data)
             finally:
                 file.close()
             if written:
+                if os.path.isdir(path) and not os.path.islink(path):
+                    _move_away(path)
                 os.replace(temporary, name, src_dir_fd=folder, dst_dir_fd=folder)
                 return None
         except OSError as error:
@@ -353,6 +353,11 @@ def _lock(folder: int, path: str) -> None:
         # Some network file systems have no locks: then there is nothing to hold.
         if error.errno not in (errno.ENOLCK, errno.ENOTSUP, errno.EBADF):
             raise
+
+
+def _move_away(path: str) -> None:
+    """Make place for what is ours; what stood there keeps a name of its own."""
+    os.rename(path, f"{path}.{time.time_ns()}")
 
 
 def _fresh(name: str, path: str, folder: int) -> int:

@@ -138,3 +138,31 @@ def test_too_few_descriptors_give_no_traceback(tmp_path: Path) -> None:
     assert done.code == 125
     assert "Traceback" not in done.stderr
     assert done.types[-1] == "complete"
+
+
+def test_whatever_stands_in_the_way_the_dialog_is_restored(tmp_path: Path) -> None:
+    script = (
+        "echo hi; mkdir $SSE_ARCHIVE/.dialog.jsonl.part $SSE_ARCHIVE/summary.json;"
+        "sleep 0.6; rm $SSE_ARCHIVE/dialog.jsonl; sleep 0.6; exit 7"
+    )
+    done = run(tmp_path, ["sh", "-c", script])
+    assert (done.code, done.messages) == (7, ["hi"])
+
+
+def test_a_file_in_place_of_the_archive_is_moved_away(tmp_path: Path) -> None:
+    script = "echo hi; sleep 0.6; rm -rf $SSE_ARCHIVE; echo x >$SSE_ARCHIVE; sleep 0.6"
+    done = run(tmp_path, ["sh", "-c", script])
+    assert done.messages == ["hi"]
+
+
+def test_an_agent_that_stops_its_supervisor_stops_no_limit(tmp_path: Path) -> None:
+    script = "sleep 0.3; kill -STOP $PPID; sleep 60"
+    done = run(tmp_path, ["sh", "-c", script], "--timeout", "1.5", "--kill-grace", "1")
+    assert (done.code, done.complete["status"]) == (124, "timeout")
+    assert done.seconds < 20
+
+
+def test_a_log_that_could_not_be_written_is_said(tmp_path: Path) -> None:
+    script = "head -c 200000 /dev/zero | tr '\\0' x"
+    done = run(tmp_path, ["sh", "-c", script], prepare=limited(64 * 1024))
+    assert any("stdout.log lacks" in note for note in done.summary["notes"])
