@@ -78,12 +78,12 @@ def test_a_long_run_has_a_small_picture_soon(took: Callable[[int], float]) -> No
         for n in range(1, 20_000):
             yield from tool(2 * n, n, n + took(n), ok=n % 3 > 0)
 
-    began = time.monotonic()
+    began = time.process_time()
     picture = picture_of(Run(read))
     assert sum(bar.count for bar in picture.tools[0]) == 19_999
     assert sum(bar.failed for bar in picture.tools[0]) == 6666
     assert len(picture.tools[0]) <= 2 * COLUMNS
-    assert time.monotonic() - began < 10
+    assert time.process_time() - began < 10
 
 
 def test_every_picture_is_xml_without_script_or_address() -> None:

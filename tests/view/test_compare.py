@@ -141,9 +141,9 @@ def test_a_long_run_is_compared_soon_and_says_what_is_left_out(tmp_path: Path) -
         for number in range(4 * compare.MOST):
             yield entries.message(number, ts(number), f"{word} {number % 7}")
 
-    began = time.monotonic()
+    began = time.process_time()
     told = [compare.tell(read(word), lambda facts: {}) for word in ("a", "b")]
     assert [side.left_out for side in told] == [3 * compare.MOST] * 2
     pairs = list(aligned(told[0].moments, told[1].moments))
     assert [mark for mark, _, _ in pairs] == ["~"] * compare.MOST
-    assert time.monotonic() - began < 15
+    assert time.process_time() - began < 15
