@@ -110,13 +110,21 @@ def _cut(text: str) -> str:
 
 
 def _details(title: str, body: str) -> str:
-    return f"<details><summary>{_plain(title)}</summary>\n\n{body}\n</details>\n\n"
+    return f"<details><summary>{_html(title)}</summary>\n\n{body}\n</details>\n\n"
 
 
 def _plain(text: str) -> str:
     """Give a text of one line in which nothing is Markdown or HTML."""
-    line = escape(" ".join(visible(text).split()), quote=False)
-    return _SPECIAL.sub(r"\\\1", line)
+    return _SPECIAL.sub(r"\\\1", _escaped(text))
+
+
+def _html(text: str) -> str:
+    """Give the same within HTML, where a backslash would be seen."""
+    return _escaped(text).replace("[", "&#91;").replace("]", "&#93;")
+
+
+def _escaped(text: str) -> str:
+    return escape(" ".join(visible(text).split()), quote=False)
 
 
 def _fenced(text: str, language: str = "") -> str:
