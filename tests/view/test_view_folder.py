@@ -98,7 +98,10 @@ def test_filtering(runs: Path, capfd: pytest.CaptureFixture[str]) -> None:
     both = ("--filter", "task~t-", "--filter", "status=success")
     assert rows(runs, *both, capfd=capfd) == ["b"]
     assert rows(runs, "--filter", "model=none", capfd=capfd) == []
-    assert cli.main(["view", str(runs), "--filter", "model=none"]) == 0
+    for option in ([], ["--plain"]):
+        assert cli.main(["view", str(runs), "--filter", "model=none", *option]) == 0
+        said = "none of the 3 runs passes the filter\n"
+        assert capfd.readouterr().out == said
 
 
 @pytest.mark.parametrize(
