@@ -191,6 +191,18 @@ def test_bad_input_is_one_line_and_code_2(
         assert capfd.readouterr().err.count("\n") == 1
 
 
+@pytest.mark.parametrize("name", ["missing", "empty", "missing/dialog.jsonl"])
+def test_following_where_no_run_has_begun(
+    tmp_path: Path, name: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "empty").mkdir()
+    assert cli.main(["view", "--follow", str(tmp_path / name)]) == 2
+    seen = capfd.readouterr()
+    assert seen.out == ""
+    assert "no run has begun here" in seen.err
+    assert seen.err.count("\n") == 1
+
+
 def test_a_torn_dialog_is_shown_and_said(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
