@@ -53,7 +53,7 @@ def _head(run: Run) -> Iterator[str]:
         "model": _plain(row["model"]),
         "started": row["started_at"][:19].replace("T", " "),
         "time": words.duration(row["duration_ms"] / 1000),
-        "turns": str(row["turns"]),
+        "turns": f"{row['turns']:,}",
         "tokens": f"{row['tokens_in']:,} in, {row['tokens_out']:,} out",
         "cost": words.cost(row["cost_usd"]),
         "exit code": "" if row["exit_code"] is None else str(row["exit_code"]),

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from agent_wrap.jsonvalue import strip_terminal
+from agent_wrap.view.words import count
 
 WIDTH = 100
 RESULT_LINES = 6
@@ -49,16 +50,12 @@ def _tool(entry: dict[str, Any]) -> Iterator[str]:
 def _complete(entry: dict[str, Any]) -> Iterator[str]:
     tokens = entry["total_tokens"]
     yield (
-        f"■ {entry['status']} · {_count(entry['turns'], 'turn')} · "
-        f"{tokens['in']} tokens in, {tokens['out']} out · "
+        f"■ {entry['status']} · {count(entry['turns'], 'turn')} · "
+        f"{tokens['in']:,} tokens in, {tokens['out']:,} out · "
         f"{entry['duration_ms'] / 1000:.1f} s"
     )
     if entry.get("message"):
         yield from _block("  ", "  ", entry["message"], RESULT_LINES)
-
-
-def _count(number: int, word: str) -> str:
-    return f"{number} {word}" if number == 1 else f"{number} {word}s"
 
 
 def _block(first: str, other: str, text: str, most: int | None) -> Iterator[str]:
@@ -68,7 +65,7 @@ def _block(first: str, other: str, text: str, most: int | None) -> Iterator[str]
         cut = line if most is None or len(line) <= WIDTH else line[: WIDTH - 1] + "…"
         yield (other if number else first) + cut
     if len(lines) > len(shown):
-        yield f"{other}… {len(lines) - len(shown)} more lines"
+        yield f"{other}… {count(len(lines) - len(shown), 'more line')}"
 
 
 def safe_line(line: str) -> str:

@@ -77,7 +77,7 @@ def cells(row: Row) -> list[str]:
     tokens = f"{words.short(row['tokens_in'])} → {words.short(row['tokens_out'])}"
     found = {
         **{key: row[key] for key in ("run", "task", "model", "agent", "status")},
-        "turns": str(row["turns"]),
+        "turns": f"{row['turns']:,}",
         "tokens": tokens,
         "cost": words.cost(row["cost_usd"]),
         "time": words.duration(row["duration_ms"] / 1000),

@@ -47,9 +47,9 @@ def count(number: float, word: str) -> str:
 
 
 def short(number: int) -> str:
-    """Give a number of tokens in few letters: 950, 12.3k, 4.5M."""
+    """Give a number of tokens in few letters: 9,004, 12.3k, 4.5M."""
     if number < 10_000:
-        return str(number)
+        return f"{number:,}"
     if number < 999_950:
         return f"{number / 1000:.1f}k"
     return f"{number / 1_000_000:.1f}M"

@@ -292,8 +292,8 @@ def test_times(elapsed: float, clock: str, duration: str) -> None:
 
 
 def test_numbers() -> None:
-    assert [words.short(n) for n in (950, 12_345, 999_949, 4_500_000)] == [
-        *("950", "12.3k", "999.9k", "4.5M")
+    assert [words.short(n) for n in (950, 9004, 12_345, 999_949, 4_500_000)] == [
+        *("950", "9,004", "12.3k", "999.9k", "4.5M")
     ]
     assert [words.cost(c) for c in (None, 0.0, 0.01234, 12.345)] == [
         *("", "$0.0000", "$0.0123", "$12.35")
