@@ -50,7 +50,8 @@ def main(argv: Sequence[str]) -> int:
         return source.read(path, readers[-1])
 
     module = import_module(f"agent_wrap.export.{options.to.replace('-', '_')}")
-    _write(module.export(Run(read, source.summary(path))), output)
+    name = os.path.basename(os.path.dirname(os.path.abspath(path)))
+    _write(module.export(Run(read, source.summary(path), name)), output)
     complaint = source.complaint(path, readers[0])
     if complaint:
         print(f"agent-wrap: {complaint}", file=sys.stderr)

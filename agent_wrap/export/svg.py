@@ -46,17 +46,16 @@ def export(run: Run) -> Iterator[str]:
         *(words.known(row["agent"], row["model"]), row["status"]),
         words.count(row["turns"], "turn"),
         words.count(row["tools"], "tool"),
-        f"{row['tokens_in']:,} → {row['tokens_out']:,} tokens",
+        words.tokens(row["tokens_in"], row["tokens_out"]),
         words.cost(row["cost_usd"]),
         words.duration(row["duration_ms"] / 1000),
     ]
-    title = words.known(row["task"]) or row["agent"]
     said = line(" · ".join(fact for fact in facts if fact))
     body, height = _body(picture_of(run), _TITLE, linked=False)
     yield _open(height)
     yield f"<style>{STYLE}{_COLOURS}</style>\n"
     yield f'<rect class="paper" width="{WIDTH}" height="{height}"/>\n'
-    yield f'<text class="title" x="10" y="20">{line(title, 100)}</text>\n'
+    yield f'<text class="title" x="10" y="20">{line(run.title, 100)}</text>\n'
     yield f'<text x="10" y="37">{said}</text>\n'
     yield from body
     yield "</svg>\n"

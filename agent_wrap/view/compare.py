@@ -48,7 +48,7 @@ def tell(entries: Iterable[Entry], make_row: Callable[[Facts], Row]) -> Told:
             continue
         if kind == "tool":
             tools[entry["name"]] += 1
-        if kind == "init":
+        if kind == "init" or (kind == "prompt" and not entry["content"].strip()):
             continue
         if len(moments) >= MOST:
             left_out += 1
@@ -77,18 +77,20 @@ def figures(left: Told, right: Told) -> Iterator[tuple[str, str, str, str]]:
     """Give (name, left, right, the difference) for each figure of the two runs."""
     a, b = left.row, right.row
     for name in ("run", "task", "model", "agent", "status"):
-        yield name, _cut(a[name]), _cut(b[name]), "" if a[name] == b[name] else "≠"
+        names = [_cut(words.known(side[name])) for side in (a, b)]
+        if any(names):
+            yield name, names[0], names[1], "" if a[name] == b[name] else "≠"
     for name, key, say in (
         ("exit", "exit_code", str),
-        ("turns", "turns", _number),
-        ("tools", "tools", _number),
-        ("failed tools", "tools_failed", _number),
-        ("tokens in", "tokens_in", _number),
-        ("tokens out", "tokens_out", _number),
+        ("turns", "turns", words.exact),
+        ("tools", "tools", words.exact),
+        ("failed tools", "tools_failed", words.exact),
+        ("tokens in", "tokens_in", words.exact),
+        ("tokens out", "tokens_out", words.exact),
         ("cost", "cost_usd", words.cost),
         ("time", "duration_ms", lambda ms: words.duration(ms / 1000)),
     ):
-        one, other = a[key], b[key]
+        one, other = _told(a, key), _told(b, key)
         said = "" if one is None else say(one)
         replied = "" if other is None else say(other)
         if said or replied:
@@ -96,11 +98,14 @@ def figures(left: Told, right: Told) -> Iterator[tuple[str, str, str, str]]:
     for name in sorted(left.tools | right.tools):
         one, other = left.tools[name], right.tools[name]
         change = _difference("", one, other)
-        yield f"  {_cut(name)}", _number(one), _number(other), change
+        yield f"  {_cut(name)}", words.exact(one), words.exact(other), change
 
 
-def _number(value: int) -> str:
-    return f"{value:,}"
+def _told(row: Row, key: str) -> Any:
+    """Give a figure; None: it is unknown, as tokens are of an agent that tells none."""
+    if key.startswith("tokens") and not (row["tokens_in"] or row["tokens_out"]):
+        return None
+    return row[key]
 
 
 def _difference(key: str, one: float | None, other: float | None) -> str:

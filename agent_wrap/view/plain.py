@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from agent_wrap.jsonvalue import strip_terminal
-from agent_wrap.view.words import count
+from agent_wrap.view.words import count, known
 
 WIDTH = 100
 RESULT_LINES = 6
@@ -22,8 +22,13 @@ def lines_of(entry: dict[str, Any]) -> Iterator[str]:
     kind = entry.get("type")
     if kind == "init":
         data = entry["data"]
-        yield safe_line(f"● {data['agent']} · {data['model']} · task {data['task']}")
-        yield safe_line(f"  in {data['cwd']}")
+        task = known(data["task"])
+        names = known(data["agent"], data["model"], task and f"task {task}")
+        yield safe_line(f"● {names}")
+        if known(data["cwd"]):
+            yield safe_line(f"  in {data['cwd']}")
+    elif kind == "prompt" and not entry["content"].strip():
+        return  # it is not known
     elif kind == "prompt":
         yield from _block("> ", "  ", entry["content"], RESULT_LINES)
     elif kind == "message":
@@ -49,10 +54,12 @@ def _tool(entry: dict[str, Any]) -> Iterator[str]:
 
 def _complete(entry: dict[str, Any]) -> Iterator[str]:
     tokens = entry["total_tokens"]
-    yield (
-        f"■ {entry['status']} · {count(entry['turns'], 'turn')} · "
-        f"{tokens['in']:,} tokens in, {tokens['out']:,} out · "
-        f"{entry['duration_ms'] / 1000:.1f} s"
+    used = f"{tokens['in']:,} tokens in, {tokens['out']:,} out"
+    yield "■ " + known(
+        entry["status"],
+        count(entry["turns"], "turn"),
+        used if tokens["in"] or tokens["out"] else "",
+        f"{entry['duration_ms'] / 1000:.1f} s",
     )
     if entry.get("message"):
         yield from _block("  ", "  ", entry["message"], RESULT_LINES)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
+from agent_wrap.entries import UNKNOWN
 from agent_wrap.errors import UsageError
 from agent_wrap.view import words
 from agent_wrap.view.facts import KEYS
@@ -46,7 +47,7 @@ def chosen(rows: Iterable[Row], filters: Iterable[str]) -> Iterator[Row]:
     wanted = [_condition(text) for text in filters]
     for row in rows:
         if all(
-            value in _text(row[key]) if part else value == _text(row[key])
+            value in _text(row[key]) if part else value in _names(row[key])
             for key, part, value in wanted
         ):
             yield row
@@ -63,6 +64,11 @@ def _text(value: Any) -> str:
     return "" if value is None else str(value)
 
 
+def _names(value: Any) -> tuple[str, ...]:
+    """An empty value means what is unknown, also where the dialog has a word for it."""
+    return (UNKNOWN, "") if value == UNKNOWN else (_text(value),)
+
+
 def ordered(rows: list[Row], name: str) -> list[Row]:
     """Sort rows by a key, `-KEY` for the largest first; what is unknown comes last."""
     key = key_of(name.removeprefix("-"))
@@ -74,11 +80,12 @@ def ordered(rows: list[Row], name: str) -> list[Row]:
 
 def cells(row: Row) -> list[str]:
     """Give a row's cells as text, in the order of `COLUMNS`."""
-    tokens = f"{words.short(row['tokens_in'])} → {words.short(row['tokens_out'])}"
+    tokens = words.tokens(row["tokens_in"], row["tokens_out"], words.short)
     found = {
-        **{key: row[key] for key in ("run", "task", "model", "agent", "status")},
+        **{key: row[key] for key in ("run", "status")},
+        **{key: words.known(row[key]) for key in ("task", "model", "agent")},
         "turns": f"{row['turns']:,}",
-        "tokens": tokens,
+        "tokens": tokens.removesuffix(" tokens"),
         "cost": words.cost(row["cost_usd"]),
         "time": words.duration(row["duration_ms"] / 1000),
         "exit": _text(row["exit_code"]),
@@ -90,10 +97,11 @@ def total(rows: list[Row]) -> str:
     """Say what all rows make together."""
     good = sum(row["status"] == "success" for row in rows)
     costs = [row["cost_usd"] for row in rows if row["cost_usd"] is not None]
+    given, made = (sum(row[key] for row in rows) for key in ("tokens_in", "tokens_out"))
+    used = f"{words.short(given)} tokens in · {words.short(made)} out"
     parts = [
-        f"{words.count(len(rows), 'run')}, {good} success",
-        f"{words.short(sum(row['tokens_in'] for row in rows))} tokens in",
-        f"{words.short(sum(row['tokens_out'] for row in rows))} out",
+        f"{words.count(len(rows), 'run')}, {good:,} success",
+        used if given or made else "",
         words.cost(sum(costs)) if costs else "",
         words.duration(sum(row["duration_ms"] for row in rows) / 1000),
     ]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from agent_wrap.entries import UNKNOWN
 
 
@@ -53,6 +55,16 @@ def short(number: int) -> str:
     if number < 999_950:
         return f"{number / 1000:.1f}k"
     return f"{number / 1_000_000:.1f}M"
+
+
+def exact(number: int) -> str:
+    """Give a number with all its digits: 12,345."""
+    return f"{number:,}"
+
+
+def tokens(given: int, made: int, say: Callable[[int], str] = exact) -> str:
+    """Give `1,500 → 42 tokens`; empty: an agent that used none did not tell."""
+    return f"{say(given)} → {say(made)} tokens" if given or made else ""
 
 
 def known(*names: str) -> str:

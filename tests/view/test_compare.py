@@ -147,3 +147,16 @@ def test_a_long_run_is_compared_soon_and_says_what_is_left_out(tmp_path: Path) -
     pairs = list(aligned(told[0].moments, told[1].moments))
     assert [mark for mark, _, _ in pairs] == ["~"] * compare.MOST
     assert time.process_time() - began < 15
+
+
+def test_what_is_unknown_is_not_compared(
+    two: list[str], capfd: pytest.CaptureFixture[str]
+) -> None:
+    for place in two:
+        path = Path(place) / "dialog.jsonl"
+        told = path.read_text().replace('"t-1"', '"unknown"')
+        path.write_text(told.replace('"in": 100, "out": 5', '"in": 0, "out": 0'))
+    assert cli.main(["view", *two, "--plain"]) == 0
+    figures = capfd.readouterr().out.partition("\n\n")[0]
+    assert "tokens" not in figures
+    assert "\ntask" not in figures

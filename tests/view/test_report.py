@@ -82,3 +82,14 @@ def test_a_file_that_cannot_be_written(
 ) -> None:
     assert cli.main(["view", str(runs), option, str(runs)]) == 2
     assert capfd.readouterr().err.count("\n") == 1
+
+
+def test_what_is_unknown_is_no_part_of_a_name(tmp_path: Path) -> None:
+    run(tmp_path / "runs" / "err401", "", "error", 0)
+    path = tmp_path / "out.xml"
+    assert cli.main(["view", str(tmp_path / "runs"), "--junit", str(path)]) == 0
+    (case,) = ET.parse(path).getroot().iter("testcase")
+    assert (case.get("classname"), case.get("name")) == ("a.m", "err401")
+    names = {p.get("name") for p in case.iter("property")}
+    assert "model" in names
+    assert "task" not in names

@@ -16,7 +16,9 @@ from agent_wrap.view import show
 TS = "2026-01-15T10:30:00+00:00"
 
 
-def run(folder: Path, task: str, status: str, tokens: int, **summary: Any) -> None:
+def run(
+    folder: Path, task: str, status: str, tokens: int, out: int = 5, **summary: Any
+) -> None:
     folder.mkdir(parents=True)
     found = [entries.init(0, TS, task=task, cwd="/src", model="m", agent="a")]
     if status:
@@ -27,7 +29,7 @@ def run(folder: Path, task: str, status: str, tokens: int, **summary: Any) -> No
                 status=status,
                 turns=2,
                 duration_ms=65_000,
-                tokens=(tokens, 5),
+                tokens=(tokens, out),
             )
         )
     lines = "".join(json.dumps(entry) + "\n" for entry in found)
@@ -81,6 +83,18 @@ def test_a_narrow_terminal_has_fewer_columns_and_each_is_whole(
     (row,) = [line for line in words if line[:1] == ["b"]]
     assert ("success" in row, row[-1] == "s") == (True, width < 80)
     assert ("agent" in lines[1]) == (width == 200)
+
+
+def test_what_is_unknown_is_blank(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    run(tmp_path / "one", "", "success", 0, out=0)
+    assert cli.main(["view", str(tmp_path), "--plain"]) == 0
+    _, row, total = capfd.readouterr().out.rstrip("\n").split("\n")
+    assert row.split() == ["one", "m", "a", "success", "2", "1", "min", "5", "s"]
+    assert total == "1 run, 1 success · 1 min 5 s"
+    assert rows(tmp_path, "--filter", "task=", capfd=capfd) == ["one"]
+    assert rows(tmp_path, "--filter", "task=unknown", capfd=capfd) == ["one"]
 
 
 def test_sorting(runs: Path, capfd: pytest.CaptureFixture[str]) -> None:

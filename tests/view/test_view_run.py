@@ -146,6 +146,23 @@ def test_what_is_unknown_is_left_out(
     assert [line.strip() for line in lines[:2]] == ["● one", "2026-01-15 10:30:00"]
 
 
+@pytest.mark.parametrize("option", [[], ["--plain"]])
+def test_tokens_and_a_prompt_that_are_unknown_are_left_out(
+    tmp_path: Path, option: list[str], capfd: pytest.CaptureFixture[str]
+) -> None:
+    found = [
+        entries.init(0, ts(0), task="", cwd="/src", model="", agent="one"),
+        entries.prompt(1, ts(0), ""),
+        entries.complete(
+            *(2, ts(1)), status="success", turns=1, duration_ms=900, tokens=(0, 0)
+        ),
+    ]
+    assert cli.main(["view", write(tmp_path, found), *option]) == 0
+    lines = capfd.readouterr().out.strip().split("\n")
+    assert lines[0] == "● one"
+    assert lines[2:] == ["■ success · 1 turn · 0.9 s"]
+
+
 def test_an_unfinished_run_is_shown(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
