@@ -17,7 +17,7 @@ from agent_wrap.export.svg import drawing
 from agent_wrap.shapes import get_dict, get_number
 from agent_wrap.view import words
 from agent_wrap.view.facts import cached_tokens
-from agent_wrap.view.reading import seconds
+from agent_wrap.view.reading import seconds, utc
 
 
 def export(run: Run) -> Iterator[str]:
@@ -64,7 +64,7 @@ def _header(run: Run) -> Iterator[str]:
         "time": words.duration(row["duration_ms"] / 1000),
         **_used(get_dict(run.summary, "resources")),
         "exit code": "" if row["exit_code"] is None else str(row["exit_code"]),
-        "started (UTC)": row["started_at"][:19].replace("T", " "),
+        "started": utc(row["started_at"]),
     }
     yield f"<header><h1>{line(run.title)}"
     yield f'<span class="badge {style}">{line(row["status"])}</span></h1>\n'

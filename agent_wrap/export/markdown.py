@@ -16,7 +16,7 @@ from agent_wrap.export.markup import visible
 from agent_wrap.export.run import Pair, Run, is_start
 from agent_wrap.view import words
 from agent_wrap.view.arguments import change, is_diff, one_line
-from agent_wrap.view.reading import output_of, seconds
+from agent_wrap.view.reading import output_of, seconds, utc
 
 _MORE_THAN_TEXT = re.compile(r"[<\x00-\x08\x0b-\x1f\x7f]|!\[|\]\(|\]:|\]\[|://|&")
 _SPECIAL = re.compile(r"([\\`*_\[\]|#!~])")
@@ -53,7 +53,7 @@ def _head(run: Run) -> Iterator[str]:
     table = {
         "agent": _plain(words.known(row["agent"])),
         "model": _plain(words.known(row["model"])),
-        "started": row["started_at"][:19].replace("T", " "),
+        "started": utc(row["started_at"]),
         "time": words.duration(row["duration_ms"] / 1000),
         "turns": f"{row['turns']:,}",
         "tokens": used if row["tokens_in"] or row["tokens_out"] else "",

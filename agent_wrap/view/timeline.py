@@ -17,7 +17,7 @@ from agent_wrap.view.arguments import change, is_diff, kind_of_line, one_line
 from agent_wrap.view.block import Block
 from agent_wrap.view.facts import cached_tokens
 from agent_wrap.view.plain import safe_line
-from agent_wrap.view.reading import output_of, seconds
+from agent_wrap.view.reading import output_of, seconds, utc
 
 PROMPT = "\N{HEAVY RIGHT-POINTING ANGLE QUOTATION MARK ORNAMENT} "
 FOLDED = 8
@@ -148,8 +148,7 @@ def _init(entry: Entry) -> Iterator[Text]:
     if data["task"] != UNKNOWN:
         line.append(f" · task {data['task']}")
     yield line
-    moment = entry["ts"][:19].replace("T", " ")
-    yield Text(f"  {words.known(data['cwd'], moment)}", style="dim")
+    yield Text(f"  {words.known(data['cwd'], utc(entry['ts']))}", style="dim")
 
 
 def _complete(entry: Entry, summary: dict[str, Any]) -> Iterator[Text]:

@@ -240,6 +240,7 @@ def test_markdown_shows_the_run() -> None:
     text = "".join(markdown.export(SAMPLES["plain"]))
     assert text.startswith("# hello: timeout\n")
     assert "| tokens | 1,500 in, 42 out |" in text
+    assert "| started | 2026-01-15 10:30:00 UTC |" in text
     assert "> hello" in text
     assert "<summary>✓ hello hello hello=hello 4.5 s</summary>" in text
     assert "```diff\n a\n-hello\n+b\n```" in text

@@ -143,7 +143,7 @@ def test_what_is_unknown_is_left_out(
     start = entries.init(0, ts(0), task="", cwd="", model="", agent="one")
     assert cli.main(["view", write(tmp_path, [start])]) == 0
     lines = capfd.readouterr().out.split("\n")
-    assert [line.strip() for line in lines[:2]] == ["● one", "2026-01-15 10:30:00"]
+    assert [line.strip() for line in lines[:2]] == ["● one", "2026-01-15 10:30:00 UTC"]
 
 
 @pytest.mark.parametrize("option", [[], ["--plain"]])
