@@ -18,7 +18,8 @@ from agent_wrap.view.reading import seconds
 MOST = 2000
 """Steps of a run that are aligned; what takes longest grows with their square."""
 TEXT = 300
-SIGNS = {"prompt": "> ", "thinking": "~ ", "message": "", "complete": "■ "}
+SIGNS = {"prompt": words.PROMPT, "thinking": "✻ ", "message": "", "complete": "■ "}
+"""As in a timeline with colours; `>` and `~` mark how two steps compare."""
 
 Row = dict[str, Any]
 
@@ -54,7 +55,8 @@ def tell(entries: Iterable[Entry], make_row: Callable[[Facts], Row]) -> Told:
             left_out += 1
             continue
         elapsed = seconds(entry["ts"]) - seconds(facts.started_at)
-        moments.append(Moment(round(elapsed * 1000), *_said(entry)))
+        failed = kind == "complete" and entry["status"] != "success"
+        moments.append(Moment(round(elapsed * 1000), *_said(entry), failed))
         if kind == "tool":
             calls[entry["tool_id"]] = moments[-1]
     return Told(make_row(facts), tools, moments, left_out)

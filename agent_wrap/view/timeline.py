@@ -19,7 +19,6 @@ from agent_wrap.view.facts import cached_tokens
 from agent_wrap.view.plain import safe_line
 from agent_wrap.view.reading import output_of, seconds, utc
 
-PROMPT = "\N{HEAVY RIGHT-POINTING ANGLE QUOTATION MARK ORNAMENT} "
 FOLDED = 8
 PROMPT_LINES = 12
 WIDEST = 2000
@@ -57,7 +56,7 @@ class Timeline:
         elif kind == "prompt":
             if entry["content"].strip():  # else it is not known
                 text = entry["content"]
-                yield from self._text(PROMPT, "bold cyan", text, PROMPT_LINES)
+                yield from self._text(words.PROMPT, "bold cyan", text, PROMPT_LINES)
         elif kind == "message":
             yield from self._message(entry)
         elif kind == "thinking":

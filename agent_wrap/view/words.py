@@ -1,10 +1,12 @@
-"""Numbers and durations as people read them."""
+"""Numbers, durations and signs as people read them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 from agent_wrap.entries import UNKNOWN
+
+PROMPT = "\N{HEAVY RIGHT-POINTING ANGLE QUOTATION MARK ORNAMENT} "
 
 
 def clock(elapsed: float) -> str:
