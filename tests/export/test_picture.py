@@ -98,6 +98,18 @@ def test_every_picture_is_xml_without_script_or_address() -> None:
         }
 
 
+def test_the_file_has_colours_where_no_variables_are_known() -> None:
+    """Programs other than browsers know neither `var()` nor `@media`."""
+    text = "".join(svg.export(SAMPLES["plain"]))
+    assert "var(" not in text
+    light, _, dark = re.sub(".*<style>|</style>.*", "", text, flags=re.S).partition(
+        "@media(prefers-color-scheme:dark){"
+    )
+    for name in ("answer", "good", "bad", "open", "curve"):
+        (colour,) = re.findall(rf"\.{name}{{fill:(#\w+)", light)
+        assert re.findall(rf"\.{name}{{fill:(#\w+)", dark) != [colour]
+
+
 def test_hostile_texts_are_texts() -> None:
     text = "".join(svg.export(SAMPLES["hostile"]))
     shown = "".join(ET.fromstring(text).itertext())
