@@ -22,6 +22,8 @@ COLUMNS = (
 GIVES_WAY = ("model", "agent", "task", "cost", "exit", "tokens", "turns")
 """Which columns a narrow terminal loses, the first one first."""
 MOST_RUN = 12
+WIDEST = 40
+"""Characters of a plain cell."""
 RIGHT = frozenset({"turns", "tokens", "cost", "time", "exit"})
 ALIASES = {
     "tokens": "tokens_in",
@@ -111,10 +113,11 @@ def total(rows: list[Row]) -> str:
 def plain(rows: list[Row]) -> Iterator[str]:
     """Give the table's lines as plain text."""
     lines = [list(COLUMNS), *map(cells, rows)]
-    widths = [min(40, max(map(len, column))) for column in zip(*lines, strict=True)]
+    lines = [[words.shortened(cell, WIDEST) for cell in line] for line in lines]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     for line in lines:
         parts = [
-            (cell[:width].rjust if name in RIGHT else cell[:width].ljust)(width)
+            (cell.rjust if name in RIGHT else cell.ljust)(width)
             for cell, width, name in zip(line, widths, COLUMNS, strict=True)
         ]
         yield "  ".join(parts).rstrip()
@@ -124,7 +127,7 @@ def plain(rows: list[Row]) -> Iterator[str]:
 def fitting(lines: list[list[str]], width: int) -> list[int]:
     """Give the numbers of the columns for which there is room, each whole.
 
-    The run, its status and its time stay longest; the run may be folded.
+    The run, its status and its time stay longest; the run may be shortened.
     """
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     widths[0] = min(widths[0], max(MOST_RUN, width // 3))
@@ -144,7 +147,10 @@ def pretty(rows: list[Row], width: int) -> Table:
 
     table = Table(box=box.SIMPLE_HEAD, caption=total(rows), pad_edge=False)
     lines = [cells(row) for row in rows]
-    shown = fitting([list(COLUMNS), *lines], width)
+    whole = [list(COLUMNS), *lines]
+    shown = fitting(whole, width)
+    taken = sum(3 + max(len(line[number]) for line in whole) for number in shown[1:])
+    room = max(MOST_RUN, width - 3 - taken)
     for number in shown:
         name = COLUMNS[number]
         table.add_column(
@@ -154,6 +160,7 @@ def pretty(rows: list[Row], width: int) -> Table:
             overflow="fold" if name == "run" else "ellipsis",
         )
     for row, line in zip(rows, lines, strict=True):
+        line[0] = words.shortened(line[0], room)
         styles = {"status": STYLES.get(row["status"], "red"), "run": "bold"}
         table.add_row(
             *(

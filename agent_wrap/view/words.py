@@ -74,6 +74,15 @@ def known(*names: str) -> str:
     return " · ".join(name for name in names if name and name != UNKNOWN)
 
 
+def shortened(text: str, width: int) -> str:
+    """Cut a text in its middle; most that stays is its end, which tells paths apart."""
+    if len(text) <= width:
+        return text
+    head = (width - 1) // 3
+    tail = max(0, width - 1 - head)
+    return f"{text[:head]}…{text[len(text) - tail :]}"
+
+
 def cost(usd: float | None) -> str:
     """Give a cost; cents need more digits than dollars. Empty: unknown."""
     if usd is None:

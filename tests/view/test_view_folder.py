@@ -97,6 +97,28 @@ def test_what_is_unknown_is_blank(
     assert rows(tmp_path, "--filter", "task=unknown", capfd=capfd) == ["one"]
 
 
+@pytest.mark.parametrize("option", [[], ["--plain"]])
+@pytest.mark.parametrize("width", [50, 80, 120])
+def test_long_names_are_cut_in_the_middle_and_can_be_told_apart(
+    tmp_path: Path,
+    width: int,
+    option: list[str],
+    capfd: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(show, "WIDTH_OF_A_PIPE", width)
+    for end in ("one", "two"):
+        run(tmp_path / ("night-" + "long" * 20) / f"run-{end}", "t", "success", 9)
+    assert cli.main(["view", str(tmp_path), *option]) == 0
+    lines = capfd.readouterr().out.strip().split("\n")
+    names = [line.split()[0] for line in lines if "success" in line][:2]
+    assert [(name[:5], name[-8:]) for name in names] == [
+        *(("night", "/run-one"), ("night", "/run-two"))
+    ]
+    assert all("…" in name for name in names)
+    assert option or max(map(len, lines)) <= width
+
+
 def test_sorting(runs: Path, capfd: pytest.CaptureFixture[str]) -> None:
     assert rows(runs, capfd=capfd) == ["a", "b", "deep/c"]
     assert rows(runs, "--sort", "cost", capfd=capfd) == ["deep/c", "b", "a"]

@@ -308,6 +308,12 @@ def test_times(elapsed: float, clock: str, duration: str) -> None:
     assert (words.clock(elapsed), words.duration(elapsed)) == (clock, duration)
 
 
+def test_a_text_is_cut_in_its_middle() -> None:
+    assert words.shortened("abcdefghij", 10) == "abcdefghij"
+    assert words.shortened("abcdefghij", 7) == "ab…ghij"
+    assert words.shortened("abcdefghij", 1) == "…"
+
+
 def test_numbers() -> None:
     assert [words.short(n) for n in (950, 9004, 12_345, 999_949, 4_500_000)] == [
         *("950", "9,004", "12.3k", "999.9k", "4.5M")
