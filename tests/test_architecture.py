@@ -21,7 +21,7 @@ LAYERS = [
     {"options"},
     {"shapes", "adapter", "accounting", "story", "outcome", "identity", "ledger"},
     {"asked"},
-    {"drift", "prices", "fragments"},
+    {"drift", "prices", "fragments", "view.words"},
     {"stderr", "view.plain"},
     {"rules.clauses", "rules.words", "rules.lines", "rules.fields", "rules.order"},
     {"tools"},

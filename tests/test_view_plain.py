@@ -41,11 +41,11 @@ def test_the_end() -> None:
         status="timeout",
         turns=3,
         duration_ms=1250,
-        tokens=(10, 5),
+        tokens=(12_345, 5),
         message="timed out",
     )
     assert shown(end) == [
-        "■ timeout · 3 turns · 10 tokens in, 5 out · 1.2 s",
+        "■ timeout · 3 turns · 12,345 tokens in, 5 out · 1.2 s",
         "  timed out",
     ]
     end.pop("message")
@@ -65,6 +65,12 @@ def test_long_results_are_cut() -> None:
     assert len(wide) == 1
     assert len(wide[0]) <= WIDTH + 4
     assert wide[0].endswith("…")
+
+
+def test_one_more_line_is_no_more_lines() -> None:
+    text = "\n".join("x" * (RESULT_LINES + 1))
+    lines = shown(entries.tool_result(5, TS, "t1", "bash", text, ok=True))
+    assert lines[-1].strip() == "… 1 more line"
 
 
 def test_a_message_is_never_cut() -> None:

@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from importlib import import_module
+from typing import Any
 
 from agent_wrap.encode import encode
 from agent_wrap.entries import Entry
@@ -49,7 +50,8 @@ def main(argv: Sequence[str]) -> int:
         return source.read(path, readers[-1])
 
     module = import_module(f"agent_wrap.export.{options.to.replace('-', '_')}")
-    _write(module.export(Run(read, source.summary(path))), output)
+    name = os.path.basename(os.path.dirname(os.path.abspath(path)))
+    _write(module.export(Run(read, source.summary(path), name)), output)
     complaint = source.complaint(path, readers[0])
     if complaint:
         print(f"agent-wrap: {complaint}", file=sys.stderr)
@@ -60,11 +62,15 @@ def _back(path: str, output: str | None) -> int:
     """Write the dialog that a trajectory tells of; what it lacks is said."""
     if output and os.path.exists(output) and os.path.samefile(path, output):
         raise UsageError(f"{output}: is the trajectory itself")
+    if os.path.isdir(path):
+        raise UsageError(f"{path}: expected a file, an ATIF trajectory")
     try:
         with open(path, "rb") as file:
-            found = one_object(file.read(MOST_BYTES))
+            data = file.read(MOST_BYTES)
     except (OSError, ValueError) as error:
         raise UsageError(f"{path}: {getattr(error, 'strerror', error)}") from None
+    found = one_object(data)
+    _check_has_a_way_back(path, found or one_object(data.partition(b"\n")[0]))
     if found is None or too_deep(found):
         raise UsageError(f"{path}: expected one JSON object, an ATIF trajectory")
     try:
@@ -75,6 +81,19 @@ def _back(path: str, output: str | None) -> int:
     for note in trajectory.notes:
         print(f"agent-wrap: {path}: {note}", file=sys.stderr)
     return 0
+
+
+def _check_has_a_way_back(path: str, first: dict[str, Any] | None) -> None:
+    """Refuse our other formats by name; `first` is the file's first object."""
+    first = first or {}
+    if "seq" in first:
+        raise UsageError(f"{path}: is a dialog already")
+    for key, name in (("resourceSpans", "OpenTelemetry"), ("threadId", "AG-UI")):
+        if key in first:
+            raise UsageError(
+                f"{path}: this is {name}; a dialog is made only from ATIF "
+                "(convert --to atif)"
+            )
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 from collections.abc import Iterator, Sequence
 from functools import partial
@@ -30,9 +31,9 @@ def main(argv: Sequence[str]) -> int:
     first, *others = options.paths
     if len(others) > 1:
         raise UsageError("two runs are compared, or one path is shown: not more")
+    if options.follow and not others:
+        _check_begun(first)
     if not others and source.is_folder_of_archives(first):
-        if options.follow:
-            raise UsageError(f"{first}: --follow shows one run, not a folder")
         return folder.show_folder(first, options)
     for name in folder.OPTIONS:
         if getattr(options, name):
@@ -84,6 +85,16 @@ def _web(options: argparse.Namespace) -> int:
         raise UsageError("--web shows one path; a folder can hold many runs")
     listen = options.listen or "127.0.0.1:0"
     return view_web.serve(options.paths[0], listen, open_it=options.open)
+
+
+def _check_begun(path: str) -> None:
+    """Refuse to follow what is no run, or none yet."""
+    if not os.path.lexists(path):
+        raise UsageError(f"{path}: no run has begun here: it does not exist")
+    if source.is_folder_of_archives(path):
+        if source.archives(path):
+            raise UsageError(f"{path}: --follow shows one run, not a folder of runs")
+        raise UsageError(f"{path}: no run has begun here: no {source.DIALOG} in it")
 
 
 # ---- one run ----------------------------------------------------------------

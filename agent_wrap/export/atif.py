@@ -14,7 +14,7 @@ import orjson
 from agent_wrap.entries import UNKNOWN, Entry
 from agent_wrap.export.run import Pair, Run
 from agent_wrap.export.steps import Step, steps
-from agent_wrap.shapes import get_count, get_dict, get_number, get_text
+from agent_wrap.shapes import get_count, get_dict, get_text
 from agent_wrap.view.reading import output_of
 
 SCHEMA = "ATIF-v1.8"
@@ -121,7 +121,7 @@ def _final(run: Run, count: int) -> dict[str, Any]:
         "total_prompt_tokens": row["tokens_in"],
         "total_completion_tokens": row["tokens_out"],
         "total_cached_tokens": get_count(tokens, "cached") or None,
-        "total_cost_usd": get_number(run.summary, "cost_usd"),
+        "total_cost_usd": row["cost_usd"],
         "total_steps": count,
         "extra": {
             **{key: row[key] for key in keys},

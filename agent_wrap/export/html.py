@@ -17,13 +17,15 @@ from agent_wrap.export.svg import drawing
 from agent_wrap.shapes import get_dict, get_number
 from agent_wrap.view import words
 from agent_wrap.view.facts import cached_tokens
-from agent_wrap.view.reading import seconds
+from agent_wrap.view.reading import seconds, utc
 
 
 def export(run: Run) -> Iterator[str]:
     """Give the run's page."""
     row = run.row
-    title = f"{words.known(row['task'], row['agent'])}: {row['status']}"
+    agent = words.known(row["agent"])
+    names = run.title if run.title == agent else words.known(run.title, agent)
+    title = f"{names}: {row['status']}"
     yield HEAD
     yield f"<title>{line(title)}</title>\n</head>\n<body>\n"
     yield from _header(run)
@@ -50,20 +52,21 @@ def _header(run: Run) -> Iterator[str]:
     row = run.row
     style = {"success": "good", "unfinished": "open"}.get(row["status"], "bad")
     cached = cached_tokens(run.summary)
+    cache = f" ({cached:,} cached)" if cached else ""
+    used = words.tokens(row["tokens_in"], row["tokens_out"])
     facts = {
         "turns": f"{row['turns']:,}",
         "tools": f"{row['tools']:,}"
         + (f" ({row['tools_failed']:,} failed)" if row["tools_failed"] else ""),
-        "tokens in": f"{row['tokens_in']:,}"
-        + (f" ({cached:,} cached)" if cached else ""),
-        "tokens out": f"{row['tokens_out']:,}",
+        "tokens in": used and f"{row['tokens_in']:,}{cache}",
+        "tokens out": used and f"{row['tokens_out']:,}",
         "cost": words.cost(row["cost_usd"]),
         "time": words.duration(row["duration_ms"] / 1000),
         **_used(get_dict(run.summary, "resources")),
         "exit code": "" if row["exit_code"] is None else str(row["exit_code"]),
-        "started (UTC)": row["started_at"][:19].replace("T", " "),
+        "started": utc(row["started_at"]),
     }
-    yield f"<header><h1>{line(words.known(row['task']) or row['agent'])}"
+    yield f"<header><h1>{line(run.title)}"
     yield f'<span class="badge {style}">{line(row["status"])}</span></h1>\n'
     where = words.known(row["agent"], row["model"], row["cwd"])
     yield f'<p class="sub">{line(where)}</p>\n<dl>'

@@ -25,6 +25,8 @@ def body(pair: Pair) -> Iterator[str]:
     """Give what shows an entry; nothing where there is nothing to show."""
     entry = pair.entry
     kind = entry["type"]
+    if kind == "prompt" and not entry["content"].strip():
+        return  # it is not known
     if kind == "prompt":
         yield _folded("Prompt", entry["content"], len(entry["content"]) < SHORT_PROMPT)
     elif kind == "thinking":
@@ -61,8 +63,7 @@ def _message(entry: Entry) -> Iterator[str]:
             content = _CODE.sub(r"<code>\1</code>", escaped(part.strip("\n")))
             yield f'<div class="text">{content}</div>'
     tokens = entry.get("tokens")
-    if tokens:
-        used = f"{tokens['in']:,} → {tokens['out']:,} tokens"
+    if tokens and (used := words.tokens(tokens["in"], tokens["out"])):
         yield f'<div class="used">{used}</div>'
 
 

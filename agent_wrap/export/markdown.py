@@ -16,7 +16,7 @@ from agent_wrap.export.markup import visible
 from agent_wrap.export.run import Pair, Run, is_start
 from agent_wrap.view import words
 from agent_wrap.view.arguments import change, is_diff, one_line
-from agent_wrap.view.reading import output_of, seconds
+from agent_wrap.view.reading import output_of, seconds, utc
 
 _MORE_THAN_TEXT = re.compile(r"[<\x00-\x08\x0b-\x1f\x7f]|!\[|\]\(|\]:|\]\[|://|&")
 _SPECIAL = re.compile(r"([\\`*_\[\]|#!~])")
@@ -32,7 +32,8 @@ def export(run: Run) -> Iterator[str]:
         entry = pair.entry
         kind = entry["type"]
         if kind == "prompt":
-            yield f"## Prompt\n\n{_fenced(entry['content'])}\n"
+            if entry["content"].strip():  # else it is not known
+                yield f"## Prompt\n\n{_fenced(entry['content'])}\n"
         elif kind == "thinking":
             yield _details("Thinking", _fenced(entry["content"]))
         elif kind == "message":
@@ -47,17 +48,18 @@ def export(run: Run) -> Iterator[str]:
 
 def _head(run: Run) -> Iterator[str]:
     row = run.row
-    yield f"# {_plain(row['task'])}: {_plain(row['status'])}\n\n"
+    yield f"# {_plain(run.title)}: {_plain(row['status'])}\n\n"
+    used = f"{row['tokens_in']:,} in, {row['tokens_out']:,} out"
     table = {
-        "agent": _plain(row["agent"]),
-        "model": _plain(row["model"]),
-        "started": row["started_at"][:19].replace("T", " "),
+        "agent": _plain(words.known(row["agent"])),
+        "model": _plain(words.known(row["model"])),
+        "started": utc(row["started_at"]),
         "time": words.duration(row["duration_ms"] / 1000),
-        "turns": str(row["turns"]),
-        "tokens": f"{row['tokens_in']:,} in, {row['tokens_out']:,} out",
+        "turns": f"{row['turns']:,}",
+        "tokens": used if row["tokens_in"] or row["tokens_out"] else "",
         "cost": words.cost(row["cost_usd"]),
         "exit code": "" if row["exit_code"] is None else str(row["exit_code"]),
-        "folder": _plain(row["cwd"]),
+        "folder": _plain(words.known(row["cwd"])),
     }
     yield "| | |\n|---|---|\n"
     for name, value in table.items():
@@ -70,8 +72,8 @@ def _message(entry: Entry, began: float) -> Iterator[str]:
     text = visible(entry["content"]).strip("\n")
     at = words.clock(seconds(entry["ts"]) - began)
     tokens = entry.get("tokens")
-    used = f" · {tokens['in']:,} → {tokens['out']:,} tokens" if tokens else ""
-    yield f"**Assistant** · {at}{used}\n\n"
+    used = words.tokens(tokens["in"], tokens["out"]) if tokens else ""
+    yield f"**Assistant** · {words.known(at, used)}\n\n"
     if _MORE_THAN_TEXT.search(text):
         yield _fenced(text)
     else:
@@ -110,13 +112,21 @@ def _cut(text: str) -> str:
 
 
 def _details(title: str, body: str) -> str:
-    return f"<details><summary>{_plain(title)}</summary>\n\n{body}\n</details>\n\n"
+    return f"<details><summary>{_html(title)}</summary>\n\n{body}\n</details>\n\n"
 
 
 def _plain(text: str) -> str:
     """Give a text of one line in which nothing is Markdown or HTML."""
-    line = escape(" ".join(visible(text).split()), quote=False)
-    return _SPECIAL.sub(r"\\\1", line)
+    return _SPECIAL.sub(r"\\\1", _escaped(text))
+
+
+def _html(text: str) -> str:
+    """Give the same within HTML, where a backslash would be seen."""
+    return _escaped(text).replace("[", "&#91;").replace("]", "&#93;")
+
+
+def _escaped(text: str) -> str:
+    return escape(" ".join(visible(text).split()), quote=False)
 
 
 def _fenced(text: str, language: str = "") -> str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from agent_wrap.entries import Entry
+from agent_wrap.view import words
 from agent_wrap.view.facts import facts_of
 
 
@@ -15,11 +16,13 @@ from agent_wrap.view.facts import facts_of
 class Run:
     """A dialog and its summary (empty where there is none); `row` is its facts'.
 
+    `name` is that of the place where it lies, for titles (empty: not known).
     `elapsed` is the seconds from its first entry to its last.
     """
 
     read: Callable[[], Iterator[Entry]]
     summary: dict[str, Any] = field(default_factory=dict)
+    name: str = ""
     row: dict[str, Any] = field(init=False)
     elapsed: float = field(init=False)
 
@@ -27,6 +30,12 @@ class Run:
         facts = facts_of(self.read())
         object.__setattr__(self, "row", facts.row(self.summary, "unfinished"))
         object.__setattr__(self, "elapsed", facts.elapsed)
+
+    @property
+    def title(self) -> str:
+        """What a page of it is called: its task, its name, its agent."""
+        named = self.row["task"], self.name, self.row["agent"]
+        return next(filter(None, map(words.known, named)), "run")
 
     def paired(self) -> Iterator[Pair]:
         """Give the entries, each tool start with its result."""

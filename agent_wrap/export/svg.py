@@ -29,13 +29,17 @@ STYLE = """
 .picture .good,.picture .answer{fill-opacity:.85}
 .picture .curve{fill:var(--blue);fill-opacity:.3;stroke:var(--blue)}
 """
-_COLOURS = """
-svg{--bg:#fff;--fg:#1c2128;--dim:#59636e;--line:#d8dee4;--good:#1a7f37;--bad:#c42b31;
---blue:#0b5fc4}
-@media(prefers-color-scheme:dark){svg{--bg:#0d1117;--fg:#e6edf3;--dim:#9198a1;
---line:#30363d;--good:#4cc763;--bad:#ff7b72;--blue:#6cb0ff}}
-.paper{fill:var(--bg)}.picture text.title{font-size:15px;font-weight:600;fill:var(--fg)}
+_FILE_STYLE = """.paper{fill:var(--bg)}
+.picture text.title{font-size:15px;font-weight:600;fill:var(--fg)}
 """
+_LIGHT = {
+    **{"bg": "#fff", "fg": "#1c2128", "dim": "#59636e", "line": "#d8dee4"},
+    **{"good": "#1a7f37", "bad": "#c42b31", "blue": "#0b5fc4"},
+}
+_DARK = {
+    **{"bg": "#0d1117", "fg": "#e6edf3", "dim": "#9198a1", "line": "#30363d"},
+    **{"good": "#4cc763", "bad": "#ff7b72", "blue": "#6cb0ff"},
+}
 _TITLE = 50
 
 
@@ -46,20 +50,28 @@ def export(run: Run) -> Iterator[str]:
         *(words.known(row["agent"], row["model"]), row["status"]),
         words.count(row["turns"], "turn"),
         words.count(row["tools"], "tool"),
-        f"{row['tokens_in']:,} → {row['tokens_out']:,} tokens",
+        words.tokens(row["tokens_in"], row["tokens_out"]),
         words.cost(row["cost_usd"]),
         words.duration(row["duration_ms"] / 1000),
     ]
-    title = words.known(row["task"]) or row["agent"]
     said = line(" · ".join(fact for fact in facts if fact))
     body, height = _body(picture_of(run), _TITLE, linked=False)
     yield _open(height)
-    yield f"<style>{STYLE}{_COLOURS}</style>\n"
+    dark = f"@media(prefers-color-scheme:dark){{{_coloured(_DARK)}}}"
+    yield f"<style>{_coloured(_LIGHT)}{dark}</style>\n"
     yield f'<rect class="paper" width="{WIDTH}" height="{height}"/>\n'
-    yield f'<text class="title" x="10" y="20">{line(title, 100)}</text>\n'
+    yield f'<text class="title" x="10" y="20">{line(run.title, 100)}</text>\n'
     yield f'<text x="10" y="37">{said}</text>\n'
     yield from body
     yield "</svg>\n"
+
+
+def _coloured(colours: dict[str, str]) -> str:
+    """Give the file's style without variables, which only browsers know."""
+    style = STYLE + _FILE_STYLE
+    for name, colour in colours.items():
+        style = style.replace(f"var(--{name})", colour)
+    return style
 
 
 def drawing(run: Run) -> Iterator[str]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import difflib
 import json
+import shlex
 from typing import Any
 
 SUBJECTS = (
@@ -50,7 +51,7 @@ def is_shown(key: str) -> bool:
 
 def _word(value: Any) -> str:
     if isinstance(value, list) and all(isinstance(v, str) for v in value):
-        value = " ".join(value)
+        value = shlex.join(value)
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     lines = text.strip().split("\n")
     return lines[0] if len(lines) == 1 else " ⏎ ".join(line.strip() for line in lines)

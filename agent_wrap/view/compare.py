@@ -18,7 +18,8 @@ from agent_wrap.view.reading import seconds
 MOST = 2000
 """Steps of a run that are aligned; what takes longest grows with their square."""
 TEXT = 300
-SIGNS = {"prompt": "> ", "thinking": "~ ", "message": "", "complete": "■ "}
+SIGNS = {"prompt": words.PROMPT, "thinking": "✻ ", "message": "", "complete": "■ "}
+"""As in a timeline with colours; `>` and `~` mark how two steps compare."""
 
 Row = dict[str, Any]
 
@@ -48,13 +49,14 @@ def tell(entries: Iterable[Entry], make_row: Callable[[Facts], Row]) -> Told:
             continue
         if kind == "tool":
             tools[entry["name"]] += 1
-        if kind == "init":
+        if kind == "init" or (kind == "prompt" and not entry["content"].strip()):
             continue
         if len(moments) >= MOST:
             left_out += 1
             continue
         elapsed = seconds(entry["ts"]) - seconds(facts.started_at)
-        moments.append(Moment(round(elapsed * 1000), *_said(entry)))
+        failed = kind == "complete" and entry["status"] != "success"
+        moments.append(Moment(round(elapsed * 1000), *_said(entry), failed))
         if kind == "tool":
             calls[entry["tool_id"]] = moments[-1]
     return Told(make_row(facts), tools, moments, left_out)
@@ -77,18 +79,20 @@ def figures(left: Told, right: Told) -> Iterator[tuple[str, str, str, str]]:
     """Give (name, left, right, the difference) for each figure of the two runs."""
     a, b = left.row, right.row
     for name in ("run", "task", "model", "agent", "status"):
-        yield name, _cut(a[name]), _cut(b[name]), "" if a[name] == b[name] else "≠"
+        names = [_cut(words.known(side[name])) for side in (a, b)]
+        if any(names):
+            yield name, names[0], names[1], "" if a[name] == b[name] else "≠"
     for name, key, say in (
         ("exit", "exit_code", str),
-        ("turns", "turns", _number),
-        ("tools", "tools", _number),
-        ("failed tools", "tools_failed", _number),
-        ("tokens in", "tokens_in", _number),
-        ("tokens out", "tokens_out", _number),
+        ("turns", "turns", words.exact),
+        ("tools", "tools", words.exact),
+        ("failed tools", "tools_failed", words.exact),
+        ("tokens in", "tokens_in", words.exact),
+        ("tokens out", "tokens_out", words.exact),
         ("cost", "cost_usd", words.cost),
         ("time", "duration_ms", lambda ms: words.duration(ms / 1000)),
     ):
-        one, other = a[key], b[key]
+        one, other = _told(a, key), _told(b, key)
         said = "" if one is None else say(one)
         replied = "" if other is None else say(other)
         if said or replied:
@@ -96,11 +100,14 @@ def figures(left: Told, right: Told) -> Iterator[tuple[str, str, str, str]]:
     for name in sorted(left.tools | right.tools):
         one, other = left.tools[name], right.tools[name]
         change = _difference("", one, other)
-        yield f"  {_cut(name)}", _number(one), _number(other), change
+        yield f"  {_cut(name)}", words.exact(one), words.exact(other), change
 
 
-def _number(value: int) -> str:
-    return f"{value:,}"
+def _told(row: Row, key: str) -> Any:
+    """Give a figure; None: it is unknown, as tokens are of an agent that tells none."""
+    if key.startswith("tokens") and not (row["tokens_in"] or row["tokens_out"]):
+        return None
+    return row[key]
 
 
 def _difference(key: str, one: float | None, other: float | None) -> str:

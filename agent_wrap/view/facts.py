@@ -67,14 +67,14 @@ class Facts:
             "in": self.tokens_in,
             "out": self.tokens_out,
         }
-        code = summary.get("exit_code")
+        code, cost = summary.get("exit_code"), get_number(summary, "cost_usd")
         return {
             **{key: self._name(key, summary) for key in ("task", "model", "agent")},
             "status": ended.get("status", unfinished),
             "turns": ended.get("turns", self.messages),
             "tokens_in": tokens["in"],
             "tokens_out": tokens["out"],
-            "cost_usd": get_number(summary, "cost_usd"),
+            "cost_usd": None if cost is None else round(cost, 6),
             "duration_ms": ended.get("duration_ms", round(self.elapsed * 1000)),
             "exit_code": code if type(code) is int and end is not None else None,
             "tools": self.tools,

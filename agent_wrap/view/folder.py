@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 from agent_wrap.errors import UsageError
-from agent_wrap.view import report, show, source, table
+from agent_wrap.view import report, show, source, table, words
 from agent_wrap.view.facts import facts_of
 from agent_wrap.view.reading import Reader
 
@@ -31,13 +31,17 @@ def show_folder(folder: str, options: argparse.Namespace) -> int:
             rows.append(_row(archive, folder))
         except UsageError as error:
             complaints.append(str(error))
+    number = len(rows)
     rows = table.ordered(list(table.chosen(rows, options.filter)), sort)
     name = os.path.basename(os.path.abspath(folder))
     if options.junit:
         _write(options.junit, report.junit(name, rows))
     if options.summary:
         _write(options.summary, json.dumps(report.totals(rows), indent=1) + "\n")
-    _show(rows, options)
+    if number and not rows and not options.json:
+        print(f"none of the {words.count(number, 'run')} passes the filter")
+    else:
+        _show(rows, options)
     sys.stdout.flush()
     for complaint in complaints:
         print(f"agent-wrap: {complaint}", file=sys.stderr)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from agent_wrap.jsonvalue import strip_terminal
+from agent_wrap.view.words import count, known
 
 WIDTH = 100
 RESULT_LINES = 6
@@ -21,8 +22,13 @@ def lines_of(entry: dict[str, Any]) -> Iterator[str]:
     kind = entry.get("type")
     if kind == "init":
         data = entry["data"]
-        yield safe_line(f"● {data['agent']} · {data['model']} · task {data['task']}")
-        yield safe_line(f"  in {data['cwd']}")
+        task = known(data["task"])
+        names = known(data["agent"], data["model"], task and f"task {task}")
+        yield safe_line(f"● {names}")
+        if known(data["cwd"]):
+            yield safe_line(f"  in {data['cwd']}")
+    elif kind == "prompt" and not entry["content"].strip():
+        return  # it is not known
     elif kind == "prompt":
         yield from _block("> ", "  ", entry["content"], RESULT_LINES)
     elif kind == "message":
@@ -48,17 +54,15 @@ def _tool(entry: dict[str, Any]) -> Iterator[str]:
 
 def _complete(entry: dict[str, Any]) -> Iterator[str]:
     tokens = entry["total_tokens"]
-    yield (
-        f"■ {entry['status']} · {_count(entry['turns'], 'turn')} · "
-        f"{tokens['in']} tokens in, {tokens['out']} out · "
-        f"{entry['duration_ms'] / 1000:.1f} s"
+    used = f"{tokens['in']:,} tokens in, {tokens['out']:,} out"
+    yield "■ " + known(
+        entry["status"],
+        count(entry["turns"], "turn"),
+        used if tokens["in"] or tokens["out"] else "",
+        f"{entry['duration_ms'] / 1000:.1f} s",
     )
     if entry.get("message"):
         yield from _block("  ", "  ", entry["message"], RESULT_LINES)
-
-
-def _count(number: int, word: str) -> str:
-    return f"{number} {word}" if number == 1 else f"{number} {word}s"
 
 
 def _block(first: str, other: str, text: str, most: int | None) -> Iterator[str]:
@@ -68,7 +72,7 @@ def _block(first: str, other: str, text: str, most: int | None) -> Iterator[str]
         cut = line if most is None or len(line) <= WIDTH else line[: WIDTH - 1] + "…"
         yield (other if number else first) + cut
     if len(lines) > len(shown):
-        yield f"{other}… {len(lines) - len(shown)} more lines"
+        yield f"{other}… {count(len(lines) - len(shown), 'more line')}"
 
 
 def safe_line(line: str) -> str:

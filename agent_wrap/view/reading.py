@@ -152,6 +152,12 @@ def seconds(ts: str) -> float:
     return found.timestamp() if found else 0.0
 
 
+def utc(ts: str) -> str:
+    """Give a moment for people, to the second; empty when it is none."""
+    found = moment(ts)
+    return f"{found:%Y-%m-%d %H:%M:%S} UTC" if found else ""
+
+
 def output_of(entry: Entry) -> str:
     """Give what a tool's result entry carries, on success or on failure."""
     text = entry.get("result") or entry.get("error") or ""

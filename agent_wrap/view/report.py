@@ -7,7 +7,9 @@ import xml.etree.ElementTree as ET
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from agent_wrap.entries import UNKNOWN
 from agent_wrap.jsonvalue import strip_terminal
+from agent_wrap.view import words
 
 Row = dict[str, Any]
 PROPERTIES = (
@@ -43,23 +45,24 @@ def junit(name: str, rows: list[Row]) -> str:
 
 
 def _case(suite: ET.Element, row: Row) -> None:
+    task, *kind = (words.known(row[key]) for key in ("task", "agent", "model"))
     case = ET.SubElement(
         suite,
         "testcase",
-        classname=_xml(f"{row['agent']}.{row['model']}"),
-        name=_xml(f"{row['task']} ({row['run']})"),
+        classname=_xml(".".join(name for name in kind if name)),
+        name=_xml(f"{task} ({row['run']})" if task else row["run"]),
         time=_seconds(row["duration_ms"]),
     )
     properties = ET.SubElement(case, "properties")
     for key in PROPERTIES:
-        if row[key] is not None:
+        if row[key] not in (None, UNKNOWN):
             value = _xml(str(row[key]))
             ET.SubElement(properties, "property", name=key, value=value)
     if row["status"] != "success":
-        kind = "failure" if row["status"] in FAILED else "error"
+        verdict = "failure" if row["status"] in FAILED else "error"
         said = _xml(row["message"] or row["status"])
         found = ET.SubElement(
-            case, kind, type=_xml(row["status"]), message=said.split("\n")[0]
+            case, verdict, type=_xml(row["status"]), message=said.split("\n")[0]
         )
         found.text = said
 

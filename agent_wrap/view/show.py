@@ -111,14 +111,12 @@ def running(facts: Facts, now: float) -> str:
         words.duration(max(0.0, now - began)),
         words.count(facts.messages, "message"),
         words.count(facts.tools, "tool"),
+        words.tokens(facts.tokens_in, facts.tokens_out, words.short),
     ]
-    if facts.tokens_in or facts.tokens_out:
-        tokens = words.short(facts.tokens_in), words.short(facts.tokens_out)
-        parts.append(f"{tokens[0]} → {tokens[1]} tokens")
     for entry in list(facts.open.values())[:3]:
         took = words.duration(max(0.0, now - seconds(entry["ts"])))
         parts.append(f"{safe_line(entry['name'])[:40]} for {took}")
-    return " " + " · ".join(parts) + " "
+    return f" {words.known(*parts)} "
 
 
 def ending(facts: Facts, held: bool | None) -> str:

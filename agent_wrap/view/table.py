@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
+from agent_wrap.entries import UNKNOWN
 from agent_wrap.errors import UsageError
 from agent_wrap.view import words
 from agent_wrap.view.facts import KEYS
@@ -21,6 +22,8 @@ COLUMNS = (
 GIVES_WAY = ("model", "agent", "task", "cost", "exit", "tokens", "turns")
 """Which columns a narrow terminal loses, the first one first."""
 MOST_RUN = 12
+WIDEST = 40
+"""Characters of a plain cell."""
 RIGHT = frozenset({"turns", "tokens", "cost", "time", "exit"})
 ALIASES = {
     "tokens": "tokens_in",
@@ -46,7 +49,7 @@ def chosen(rows: Iterable[Row], filters: Iterable[str]) -> Iterator[Row]:
     wanted = [_condition(text) for text in filters]
     for row in rows:
         if all(
-            value in _text(row[key]) if part else value == _text(row[key])
+            value in _text(row[key]) if part else value in _names(row[key])
             for key, part, value in wanted
         ):
             yield row
@@ -63,6 +66,11 @@ def _text(value: Any) -> str:
     return "" if value is None else str(value)
 
 
+def _names(value: Any) -> tuple[str, ...]:
+    """An empty value means what is unknown, also where the dialog has a word for it."""
+    return (UNKNOWN, "") if value == UNKNOWN else (_text(value),)
+
+
 def ordered(rows: list[Row], name: str) -> list[Row]:
     """Sort rows by a key, `-KEY` for the largest first; what is unknown comes last."""
     key = key_of(name.removeprefix("-"))
@@ -74,11 +82,12 @@ def ordered(rows: list[Row], name: str) -> list[Row]:
 
 def cells(row: Row) -> list[str]:
     """Give a row's cells as text, in the order of `COLUMNS`."""
-    tokens = f"{words.short(row['tokens_in'])} → {words.short(row['tokens_out'])}"
+    tokens = words.tokens(row["tokens_in"], row["tokens_out"], words.short)
     found = {
-        **{key: row[key] for key in ("run", "task", "model", "agent", "status")},
-        "turns": str(row["turns"]),
-        "tokens": tokens,
+        **{key: row[key] for key in ("run", "status")},
+        **{key: words.known(row[key]) for key in ("task", "model", "agent")},
+        "turns": f"{row['turns']:,}",
+        "tokens": tokens.removesuffix(" tokens"),
         "cost": words.cost(row["cost_usd"]),
         "time": words.duration(row["duration_ms"] / 1000),
         "exit": _text(row["exit_code"]),
@@ -90,10 +99,11 @@ def total(rows: list[Row]) -> str:
     """Say what all rows make together."""
     good = sum(row["status"] == "success" for row in rows)
     costs = [row["cost_usd"] for row in rows if row["cost_usd"] is not None]
+    given, made = (sum(row[key] for row in rows) for key in ("tokens_in", "tokens_out"))
+    used = f"{words.short(given)} tokens in · {words.short(made)} out"
     parts = [
-        f"{words.count(len(rows), 'run')}, {good} success",
-        f"{words.short(sum(row['tokens_in'] for row in rows))} tokens in",
-        f"{words.short(sum(row['tokens_out'] for row in rows))} out",
+        f"{words.count(len(rows), 'run')}, {good:,} success",
+        used if given or made else "",
         words.cost(sum(costs)) if costs else "",
         words.duration(sum(row["duration_ms"] for row in rows) / 1000),
     ]
@@ -103,10 +113,11 @@ def total(rows: list[Row]) -> str:
 def plain(rows: list[Row]) -> Iterator[str]:
     """Give the table's lines as plain text."""
     lines = [list(COLUMNS), *map(cells, rows)]
-    widths = [min(40, max(map(len, column))) for column in zip(*lines, strict=True)]
+    lines = [[words.shortened(cell, WIDEST) for cell in line] for line in lines]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     for line in lines:
         parts = [
-            (cell[:width].rjust if name in RIGHT else cell[:width].ljust)(width)
+            (cell.rjust if name in RIGHT else cell.ljust)(width)
             for cell, width, name in zip(line, widths, COLUMNS, strict=True)
         ]
         yield "  ".join(parts).rstrip()
@@ -116,7 +127,7 @@ def plain(rows: list[Row]) -> Iterator[str]:
 def fitting(lines: list[list[str]], width: int) -> list[int]:
     """Give the numbers of the columns for which there is room, each whole.
 
-    The run, its status and its time stay longest; the run may be folded.
+    The run, its status and its time stay longest; the run may be shortened.
     """
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     widths[0] = min(widths[0], max(MOST_RUN, width // 3))
@@ -136,7 +147,10 @@ def pretty(rows: list[Row], width: int) -> Table:
 
     table = Table(box=box.SIMPLE_HEAD, caption=total(rows), pad_edge=False)
     lines = [cells(row) for row in rows]
-    shown = fitting([list(COLUMNS), *lines], width)
+    whole = [list(COLUMNS), *lines]
+    shown = fitting(whole, width)
+    taken = sum(3 + max(len(line[number]) for line in whole) for number in shown[1:])
+    room = max(MOST_RUN, width - 3 - taken)
     for number in shown:
         name = COLUMNS[number]
         table.add_column(
@@ -146,6 +160,7 @@ def pretty(rows: list[Row], width: int) -> Table:
             overflow="fold" if name == "run" else "ellipsis",
         )
     for row, line in zip(rows, lines, strict=True):
+        line[0] = words.shortened(line[0], room)
         styles = {"status": STYLES.get(row["status"], "red"), "run": "bold"}
         table.add_row(
             *(

@@ -17,9 +17,8 @@ from agent_wrap.view.arguments import change, is_diff, kind_of_line, one_line
 from agent_wrap.view.block import Block
 from agent_wrap.view.facts import cached_tokens
 from agent_wrap.view.plain import safe_line
-from agent_wrap.view.reading import output_of, seconds
+from agent_wrap.view.reading import output_of, seconds, utc
 
-PROMPT = "\N{HEAVY RIGHT-POINTING ANGLE QUOTATION MARK ORNAMENT} "
 FOLDED = 8
 PROMPT_LINES = 12
 WIDEST = 2000
@@ -55,7 +54,9 @@ class Timeline:
         if kind == "init":
             yield from _init(entry)
         elif kind == "prompt":
-            yield from self._text(PROMPT, "bold cyan", entry["content"], PROMPT_LINES)
+            if entry["content"].strip():  # else it is not known
+                text = entry["content"]
+                yield from self._text(words.PROMPT, "bold cyan", text, PROMPT_LINES)
         elif kind == "message":
             yield from self._message(entry)
         elif kind == "thinking":
@@ -75,8 +76,8 @@ class Timeline:
         yield from self._text("", "", entry["content"], None)
         tokens = entry.get("tokens")
         if tokens:
-            said = f"{words.short(tokens['in'])} → {words.short(tokens['out'])} tokens"
-            yield Text(said, style="dim")
+            said = words.tokens(tokens["in"], tokens["out"], words.short)
+            yield from [Text(said, style="dim")] if said else []
 
     def _call(self, entry: Entry) -> Iterator[Text]:
         args = entry.get("args", {})
@@ -140,14 +141,13 @@ def _more(number: int, indent: str) -> Iterator[Text]:
 def _init(entry: Entry) -> Iterator[Text]:
     data = {key: safe_line(value) for key, value in entry["data"].items()}
     line = Text.assemble(("● ", "bold blue"))
-    line.append(data["agent"], style="bold")
+    line.append(words.known(data["agent"]), style="bold")
     if data["model"] != UNKNOWN:
         line.append(f" · {data['model']}")
     if data["task"] != UNKNOWN:
         line.append(f" · task {data['task']}")
     yield line
-    moment = entry["ts"][:19].replace("T", " ")
-    yield Text(f"  {words.known(data['cwd'], moment)}", style="dim")
+    yield Text(f"  {words.known(data['cwd'], utc(entry['ts']))}", style="dim")
 
 
 def _complete(entry: Entry, summary: dict[str, Any]) -> Iterator[Text]:
@@ -156,10 +156,10 @@ def _complete(entry: Entry, summary: dict[str, Any]) -> Iterator[Text]:
     line = Text.assemble(("■ ", style))
     line.append(safe_line(entry["status"]), style=style)
     tokens, cached = entry["total_tokens"], cached_tokens(summary)
+    used = f"{tokens['in']:,} tokens in" + (f" ({cached:,} cached)" if cached else "")
     parts = [
         words.count(entry["turns"], "turn"),
-        f"{tokens['in']:,} tokens in" + (f" ({cached:,} cached)" if cached else ""),
-        f"{tokens['out']:,} out",
+        f"{used} · {tokens['out']:,} out" if tokens["in"] or tokens["out"] else "",
         words.cost(summary.get("cost_usd")),
         words.duration(entry["duration_ms"] / 1000),
     ]

@@ -1,8 +1,12 @@
-"""Numbers and durations as people read them."""
+"""Numbers, durations and signs as people read them."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from agent_wrap.entries import UNKNOWN
+
+PROMPT = "\N{HEAVY RIGHT-POINTING ANGLE QUOTATION MARK ORNAMENT} "
 
 
 def clock(elapsed: float) -> str:
@@ -47,17 +51,36 @@ def count(number: float, word: str) -> str:
 
 
 def short(number: int) -> str:
-    """Give a number of tokens in few letters: 950, 12.3k, 4.5M."""
+    """Give a number of tokens in few letters: 9,004, 12.3k, 4.5M."""
     if number < 10_000:
-        return str(number)
+        return f"{number:,}"
     if number < 999_950:
         return f"{number / 1000:.1f}k"
     return f"{number / 1_000_000:.1f}M"
 
 
+def exact(number: int) -> str:
+    """Give a number with all its digits: 12,345."""
+    return f"{number:,}"
+
+
+def tokens(given: int, made: int, say: Callable[[int], str] = exact) -> str:
+    """Give `1,500 → 42 tokens`; empty: an agent that used none did not tell."""
+    return f"{say(given)} → {say(made)} tokens" if given or made else ""
+
+
 def known(*names: str) -> str:
     """Join the names that are known."""
     return " · ".join(name for name in names if name and name != UNKNOWN)
+
+
+def shortened(text: str, width: int) -> str:
+    """Cut a text in its middle; most that stays is its end, which tells paths apart."""
+    if len(text) <= width:
+        return text
+    head = (width - 1) // 3
+    tail = max(0, width - 1 - head)
+    return f"{text[:head]}…{text[len(text) - tail :]}"
 
 
 def cost(usd: float | None) -> str:

@@ -190,3 +190,22 @@ def test_what_is_no_trajectory(
         seen = capfd.readouterr()
         assert seen.out == ""
         assert seen.err.count("\n") == 1
+
+
+def test_formats_without_a_way_back_are_named(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    lines = "".join(json.dumps(entry) + "\n" for entry in dialog())
+    (tmp_path / "dialog.jsonl").write_text(lines)
+    there = str(tmp_path / "there")
+    for name, said in (("otel", "OpenTelemetry"), ("ag-ui", "AG-UI")):
+        assert cli.main(["convert", "--to", name, str(tmp_path), "-o", there]) == 0
+        assert cli.main(["convert", "--to", "dialog", there]) == 2
+        error = capfd.readouterr().err
+        assert said in error
+        assert "only from ATIF" in error
+        assert error.count("\n") == 1
+    assert cli.main(["convert", "--to", "dialog", str(tmp_path)]) == 2
+    assert "expected a file" in capfd.readouterr().err
+    assert cli.main(["convert", "--to", "dialog", str(tmp_path / "dialog.jsonl")]) == 2
+    assert "is a dialog already" in capfd.readouterr().err

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 from importlib import import_module
 from pathlib import Path
 
 import pytest
 
-from agent_wrap import cli
+from agent_wrap import cli, entries
 from agent_wrap.commands.convert import FORMATS
 
 from ..dialogs import RECORDINGS
@@ -86,3 +87,27 @@ def test_output_that_cannot_be(
         assert cli.main(words) == 2
         assert capfd.readouterr().err.count("\n") == 1
     assert (archive / "dialog.jsonl").read_bytes() == before
+
+
+@pytest.mark.parametrize("name", ["html", "svg", "markdown"])
+def test_what_is_unknown_is_left_out_and_the_run_has_a_name(
+    tmp_path: Path, name: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "err401"
+    folder.mkdir()
+    ts = "2026-01-15T10:30:00+00:00"
+    found = [
+        entries.init(0, ts, task="", cwd="", model="", agent="one"),
+        entries.prompt(1, ts, ""),
+        entries.complete(
+            *(2, ts), status="success", turns=1, duration_ms=900, tokens=(0, 0)
+        ),
+    ]
+    lines = "".join(json.dumps(entry) + "\n" for entry in found)
+    (folder / "dialog.jsonl").write_text(lines)
+    for path in (folder, folder / "dialog.jsonl"):
+        assert cli.main(["convert", "--to", name, str(path)]) == 0
+        seen = re.sub("<(style|script)>.*?</", "", capfd.readouterr().out, flags=re.S)
+        assert "err401" in seen
+        for word in ("unknown", "tokens", "Prompt"):
+            assert word not in seen

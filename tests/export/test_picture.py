@@ -78,12 +78,12 @@ def test_a_long_run_has_a_small_picture_soon(took: Callable[[int], float]) -> No
         for n in range(1, 20_000):
             yield from tool(2 * n, n, n + took(n), ok=n % 3 > 0)
 
-    began = time.monotonic()
+    began = time.process_time()
     picture = picture_of(Run(read))
     assert sum(bar.count for bar in picture.tools[0]) == 19_999
     assert sum(bar.failed for bar in picture.tools[0]) == 6666
     assert len(picture.tools[0]) <= 2 * COLUMNS
-    assert time.monotonic() - began < 10
+    assert time.process_time() - began < 10
 
 
 def test_every_picture_is_xml_without_script_or_address() -> None:
@@ -96,6 +96,18 @@ def test_every_picture_is_xml_without_script_or_address() -> None:
         assert set(re.findall(r"https?://[\w.]+", text)) <= {
             *("http://www.w3.org", "http://evil")
         }
+
+
+def test_the_file_has_colours_where_no_variables_are_known() -> None:
+    """Programs other than browsers know neither `var()` nor `@media`."""
+    text = "".join(svg.export(SAMPLES["plain"]))
+    assert "var(" not in text
+    light, _, dark = re.sub(".*<style>|</style>.*", "", text, flags=re.S).partition(
+        "@media(prefers-color-scheme:dark){"
+    )
+    for name in ("answer", "good", "bad", "open", "curve"):
+        (colour,) = re.findall(rf"\.{name}{{fill:(#\w+)", light)
+        assert re.findall(rf"\.{name}{{fill:(#\w+)", dark) != [colour]
 
 
 def test_hostile_texts_are_texts() -> None:

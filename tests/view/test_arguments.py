@@ -20,6 +20,7 @@ PATCH = "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-old\n+new\n"
             "ls ⏎ -la  description=list",
         ),
         ({"cmd": ["bash", "-c", "ls"]}, "bash -c ls"),
+        ({"cmd": ["bash", "-lc", "ls | wc -l"]}, "bash -lc 'ls | wc -l'"),
         ({"n": 5, "deep": {"a": [1]}}, 'n=5  deep={"a": [1]}'),
         ({"path": "x.py", "old_string": "a", "new_string": "b"}, "x.py"),
         ({"path": "x.py", "content": "a\nb"}, "x.py"),

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent_wrap import cli, entries
-from agent_wrap.view import compare
+from agent_wrap.view import compare, words
 from agent_wrap.view.align import Moment, aligned
 
 from ..dialogs import ts
@@ -68,7 +68,7 @@ def test_what_differs_is_seen(
     assert "turns 3 4 +33 %" in lines
     assert "bash 3 4 +33 %" in lines
     assert "0:03 ▸ bash ls = 0:03 ▸ bash ls" in lines
-    assert "0:01 ~ left thinks ~ 0:01 ~ right thinks" in lines
+    assert "0:01 ✻ left thinks ~ 0:01 ✻ right thinks" in lines
     assert "0:20 ■ error ~ 0:20 ■ success" in lines
     assert "> 0:09 ✗ bash ls" in lines
 
@@ -85,11 +85,13 @@ def test_json(two: list[str], capfd: pytest.CaptureFixture[str]) -> None:
     texts = [[side["text"] for side in pair] for pair in calls]
     assert texts == [["bash make", "bash cat x"], ["bash make test", "bash make test"]]
     assert [side["failed"] for side in calls[1]] == [True, False]
-    assert found["timeline"][0]["left"]["text"] == "> Fix it."
+    assert found["timeline"][0]["left"]["text"] == words.PROMPT + "Fix it."
+    end = found["timeline"][-1]
+    assert (end["left"]["failed"], end["right"]["failed"]) == (True, False)
 
 
 def test_wrong_use(two: list[str], capfd: pytest.CaptureFixture[str]) -> None:
-    for words in (
+    for given_words in (
         [*two, two[0]],
         ["--follow", *two],
         ["--sort", "turns", *two],
@@ -97,7 +99,7 @@ def test_wrong_use(two: list[str], capfd: pytest.CaptureFixture[str]) -> None:
         [two[0], "missing"],
         [two[0], str(Path(two[0]).parent)],
     ):
-        assert cli.main(["view", *words]) == 2
+        assert cli.main(["view", *given_words]) == 2
         seen = capfd.readouterr()
         assert seen.out == ""
         assert seen.err.count("\n") == 1
@@ -141,9 +143,22 @@ def test_a_long_run_is_compared_soon_and_says_what_is_left_out(tmp_path: Path) -
         for number in range(4 * compare.MOST):
             yield entries.message(number, ts(number), f"{word} {number % 7}")
 
-    began = time.monotonic()
+    began = time.process_time()
     told = [compare.tell(read(word), lambda facts: {}) for word in ("a", "b")]
     assert [side.left_out for side in told] == [3 * compare.MOST] * 2
     pairs = list(aligned(told[0].moments, told[1].moments))
     assert [mark for mark, _, _ in pairs] == ["~"] * compare.MOST
-    assert time.monotonic() - began < 15
+    assert time.process_time() - began < 15
+
+
+def test_what_is_unknown_is_not_compared(
+    two: list[str], capfd: pytest.CaptureFixture[str]
+) -> None:
+    for place in two:
+        path = Path(place) / "dialog.jsonl"
+        told = path.read_text().replace('"t-1"', '"unknown"')
+        path.write_text(told.replace('"in": 100, "out": 5', '"in": 0, "out": 0'))
+    assert cli.main(["view", *two, "--plain"]) == 0
+    figures = capfd.readouterr().out.partition("\n\n")[0]
+    assert "tokens" not in figures
+    assert "\ntask" not in figures

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from agent_wrap.view.reading import Reader, moment, whole
+from agent_wrap.view.reading import Reader, moment, utc, whole
 
 from ..dialogs import RECORDINGS
 
@@ -83,6 +83,12 @@ def test_every_entry_has_its_fields_whatever_was_in_them(kind: str, value: Any) 
         assert isinstance(entry.get(key, ""), str)
     for tokens in (entry.get("tokens"), entry.get("total_tokens")):
         assert tokens is None or all(type(n) is int and n >= 0 for n in tokens.values())
+
+
+def test_a_moment_is_shown_in_utc() -> None:
+    for ts in (TS, "2026-01-15T11:30:00+01:00", "2026-01-15T10:30:00.25Z"):
+        assert utc(ts) == "2026-01-15 10:30:00 UTC"
+    assert utc("soon") == ""
 
 
 def test_moments() -> None:

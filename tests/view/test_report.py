@@ -16,7 +16,7 @@ from .test_view_folder import run
 @pytest.fixture
 def runs(tmp_path: Path) -> Path:
     folder = tmp_path / "night"
-    run(folder / "a", "t-1", "success", 100, cost_usd=0.5, exit_code=0)
+    run(folder / "a", "t-1", "success", 100, cost_usd=0.30000000000000004, exit_code=0)
     run(folder / "b", "t-1", "error", 20, cost_usd=0.25, exit_code=3)
     run(folder / "c", "t-2 <&\"'\x1b[31m\x00\ufffe>", "timeout", 3)
     run(folder / "d", "t-2", "", 0)
@@ -38,7 +38,7 @@ def test_junit_xml(runs: Path, tmp_path: Path) -> None:
     assert failure is not None
     assert failure.get("type") == "error"
     properties = {p.get("name"): p.get("value") for p in suite[0].iter("property")}
-    assert properties["cost_usd"] == "0.5"
+    assert properties["cost_usd"] == "0.3"
     assert properties["exit_code"] == "0"
 
 
@@ -61,7 +61,7 @@ def test_totals(runs: Path, tmp_path: Path) -> None:
     found = json.loads(path.read_text())
     total = found["total"]
     assert (total["runs"], total["success"], total["success_rate"]) == (4, 1, 0.25)
-    assert (total["tokens_in"], total["cost_usd"]) == (123, 0.75)
+    assert (total["tokens_in"], total["cost_usd"]) == (123, 0.55)
     assert found["task"]["t-1"]["success_rate"] == 0.5
     assert found["task"]["t-2"]["cost_usd"] is None
     assert found["status"]["unfinished"]["runs"] == 1
@@ -82,3 +82,14 @@ def test_a_file_that_cannot_be_written(
 ) -> None:
     assert cli.main(["view", str(runs), option, str(runs)]) == 2
     assert capfd.readouterr().err.count("\n") == 1
+
+
+def test_what_is_unknown_is_no_part_of_a_name(tmp_path: Path) -> None:
+    run(tmp_path / "runs" / "err401", "", "error", 0)
+    path = tmp_path / "out.xml"
+    assert cli.main(["view", str(tmp_path / "runs"), "--junit", str(path)]) == 0
+    (case,) = ET.parse(path).getroot().iter("testcase")
+    assert (case.get("classname"), case.get("name")) == ("a.m", "err401")
+    names = {p.get("name") for p in case.iter("property")}
+    assert "model" in names
+    assert "task" not in names

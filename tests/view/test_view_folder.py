@@ -16,7 +16,9 @@ from agent_wrap.view import show
 TS = "2026-01-15T10:30:00+00:00"
 
 
-def run(folder: Path, task: str, status: str, tokens: int, **summary: Any) -> None:
+def run(
+    folder: Path, task: str, status: str, tokens: int, out: int = 5, **summary: Any
+) -> None:
     folder.mkdir(parents=True)
     found = [entries.init(0, TS, task=task, cwd="/src", model="m", agent="a")]
     if status:
@@ -27,7 +29,7 @@ def run(folder: Path, task: str, status: str, tokens: int, **summary: Any) -> No
                 status=status,
                 turns=2,
                 duration_ms=65_000,
-                tokens=(tokens, 5),
+                tokens=(tokens, out),
             )
         )
     lines = "".join(json.dumps(entry) + "\n" for entry in found)
@@ -83,6 +85,40 @@ def test_a_narrow_terminal_has_fewer_columns_and_each_is_whole(
     assert ("agent" in lines[1]) == (width == 200)
 
 
+def test_what_is_unknown_is_blank(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    run(tmp_path / "one", "", "success", 0, out=0)
+    assert cli.main(["view", str(tmp_path), "--plain"]) == 0
+    _, row, total = capfd.readouterr().out.rstrip("\n").split("\n")
+    assert row.split() == ["one", "m", "a", "success", "2", "1", "min", "5", "s"]
+    assert total == "1 run, 1 success · 1 min 5 s"
+    assert rows(tmp_path, "--filter", "task=", capfd=capfd) == ["one"]
+    assert rows(tmp_path, "--filter", "task=unknown", capfd=capfd) == ["one"]
+
+
+@pytest.mark.parametrize("option", [[], ["--plain"]])
+@pytest.mark.parametrize("width", [50, 80, 120])
+def test_long_names_are_cut_in_the_middle_and_can_be_told_apart(
+    tmp_path: Path,
+    width: int,
+    option: list[str],
+    capfd: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(show, "WIDTH_OF_A_PIPE", width)
+    for end in ("one", "two"):
+        run(tmp_path / ("night-" + "long" * 20) / f"run-{end}", "t", "success", 9)
+    assert cli.main(["view", str(tmp_path), *option]) == 0
+    lines = capfd.readouterr().out.strip().split("\n")
+    names = [line.split()[0] for line in lines if "success" in line][:2]
+    assert [(name[:5], name[-8:]) for name in names] == [
+        *(("night", "/run-one"), ("night", "/run-two"))
+    ]
+    assert all("…" in name for name in names)
+    assert option or max(map(len, lines)) <= width
+
+
 def test_sorting(runs: Path, capfd: pytest.CaptureFixture[str]) -> None:
     assert rows(runs, capfd=capfd) == ["a", "b", "deep/c"]
     assert rows(runs, "--sort", "cost", capfd=capfd) == ["deep/c", "b", "a"]
@@ -98,7 +134,10 @@ def test_filtering(runs: Path, capfd: pytest.CaptureFixture[str]) -> None:
     both = ("--filter", "task~t-", "--filter", "status=success")
     assert rows(runs, *both, capfd=capfd) == ["b"]
     assert rows(runs, "--filter", "model=none", capfd=capfd) == []
-    assert cli.main(["view", str(runs), "--filter", "model=none"]) == 0
+    for option in ([], ["--plain"]):
+        assert cli.main(["view", str(runs), "--filter", "model=none", *option]) == 0
+        said = "none of the 3 runs passes the filter\n"
+        assert capfd.readouterr().out == said
 
 
 @pytest.mark.parametrize(

@@ -143,7 +143,24 @@ def test_what_is_unknown_is_left_out(
     start = entries.init(0, ts(0), task="", cwd="", model="", agent="one")
     assert cli.main(["view", write(tmp_path, [start])]) == 0
     lines = capfd.readouterr().out.split("\n")
-    assert [line.strip() for line in lines[:2]] == ["● one", "2026-01-15 10:30:00"]
+    assert [line.strip() for line in lines[:2]] == ["● one", "2026-01-15 10:30:00 UTC"]
+
+
+@pytest.mark.parametrize("option", [[], ["--plain"]])
+def test_tokens_and_a_prompt_that_are_unknown_are_left_out(
+    tmp_path: Path, option: list[str], capfd: pytest.CaptureFixture[str]
+) -> None:
+    found = [
+        entries.init(0, ts(0), task="", cwd="/src", model="", agent="one"),
+        entries.prompt(1, ts(0), ""),
+        entries.complete(
+            *(2, ts(1)), status="success", turns=1, duration_ms=900, tokens=(0, 0)
+        ),
+    ]
+    assert cli.main(["view", write(tmp_path, found), *option]) == 0
+    lines = capfd.readouterr().out.strip().split("\n")
+    assert lines[0] == "● one"
+    assert lines[2:] == ["■ success · 1 turn · 0.9 s"]
 
 
 def test_an_unfinished_run_is_shown(
@@ -189,6 +206,18 @@ def test_bad_input_is_one_line_and_code_2(
     ):
         assert cli.main(["view", *words_]) == 2
         assert capfd.readouterr().err.count("\n") == 1
+
+
+@pytest.mark.parametrize("name", ["missing", "empty", "missing/dialog.jsonl"])
+def test_following_where_no_run_has_begun(
+    tmp_path: Path, name: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "empty").mkdir()
+    assert cli.main(["view", "--follow", str(tmp_path / name)]) == 2
+    seen = capfd.readouterr()
+    assert seen.out == ""
+    assert "no run has begun here" in seen.err
+    assert seen.err.count("\n") == 1
 
 
 def test_a_torn_dialog_is_shown_and_said(
@@ -279,9 +308,15 @@ def test_times(elapsed: float, clock: str, duration: str) -> None:
     assert (words.clock(elapsed), words.duration(elapsed)) == (clock, duration)
 
 
+def test_a_text_is_cut_in_its_middle() -> None:
+    assert words.shortened("abcdefghij", 10) == "abcdefghij"
+    assert words.shortened("abcdefghij", 7) == "ab…ghij"
+    assert words.shortened("abcdefghij", 1) == "…"
+
+
 def test_numbers() -> None:
-    assert [words.short(n) for n in (950, 12_345, 999_949, 4_500_000)] == [
-        *("950", "12.3k", "999.9k", "4.5M")
+    assert [words.short(n) for n in (950, 9004, 12_345, 999_949, 4_500_000)] == [
+        *("950", "9,004", "12.3k", "999.9k", "4.5M")
     ]
     assert [words.cost(c) for c in (None, 0.0, 0.01234, 12.345)] == [
         *("", "$0.0000", "$0.0123", "$12.35")
