@@ -17,7 +17,7 @@ import pytest
 from agent_wrap import Adapter, scaffold
 from agent_wrap.cli import main
 from agent_wrap.events import Event, Message, RunFinished, TextDelta, Unknown
-from agent_wrap.testing import check_recording, load
+from agent_wrap.testing import FIGURES, check_recording, load
 
 from .harness import WRAPPER, Run
 
@@ -328,6 +328,8 @@ def test_an_installed_adapter_is_chosen_by_its_program(
         assert run.summary["command"][-1] == "--json"
         assert run.summary["tokens"]["in"] == 1900
         assert run.messages == ["I run the tests.", "All pass."]
+        assert run.entries[1]["type"] == "prompt"
+        assert run.entries[1]["content"] == "Do they pass?"
         assert run.problems() == []
 
 
@@ -339,5 +341,11 @@ def test_an_installed_adapter_is_chosen_by_its_stream(site: Path) -> None:
 
 
 def test_the_examples_adapter_is_short() -> None:
-    lines = (EXAMPLE / "parrot_adapter.py").read_text().splitlines()
+    lines = (EXAMPLE / "parrot.py").read_text().splitlines()
     assert len(lines) < FEW_LINES
+
+
+def test_the_guide_names_what_a_recording_may_expect() -> None:
+    guide = (ROOT / "docs" / "adapters.md").read_text()
+    told = guide.partition("`expect` may name ")[2].partition(".")[0]
+    assert tuple(re.findall("`([a-z]+)`", told)) == FIGURES
