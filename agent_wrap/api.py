@@ -25,7 +25,7 @@ from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStre
 
 from agent_wrap import answers
 from agent_wrap.entries import timestamp
-from agent_wrap.errors import AgentWrapError, ArchiveError, UsageError
+from agent_wrap.errors import AgentWrapError, ArchiveError, UsageError, did_you_mean
 from agent_wrap.event_lines import from_line
 from agent_wrap.events import Event
 from agent_wrap.lines import LineDecoder
@@ -363,7 +363,8 @@ def _flags(options: Mapping[str, Any]) -> list[str]:
     for name, value in options.items():
         option = known.get(name)
         if option is None:
-            raise UsageError(f"no such option: {name}")
+            near = did_you_mean(name, known).rstrip()
+            raise UsageError(f"no such option: {name}", near)
         if option.metavar:
             written = ",".join(value) if isinstance(value, list | tuple) else value
             flags += [] if value is None else [option.flag, str(written)]

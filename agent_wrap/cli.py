@@ -10,7 +10,7 @@ import sys
 import time
 
 from agent_wrap import process
-from agent_wrap.errors import AgentWrapError
+from agent_wrap.errors import AgentWrapError, did_you_mean
 from agent_wrap.version import __version__
 
 TYPE_CHECKING = False
@@ -101,9 +101,10 @@ def _dispatch(words: list[str], started: float, mask: set[int] | None) -> int:
         print(usage(), end="", file=sys.stderr)
         return 2
     if first and not first.startswith("-"):
+        near = did_you_mean(first, (*COMMANDS, "--help"))
         _complain(
-            f"no subcommand {first!r}. To run an agent, put its command after --: "
-            f"agent-wrap -- {' '.join(words)}"
+            f"no subcommand {first!r}. {near}To run an agent, put its command after "
+            f"--: agent-wrap -- {' '.join(words)}"
         )
         return 2
     if "--help" in words[: words.index("--") if "--" in words else None]:

@@ -13,6 +13,13 @@ This module is imported before the agent runs, so it imports nothing.
 
 from __future__ import annotations
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_LONGEST = 40
+"""Characters of a word that may be a misspelt one; comparing takes their square."""
+
 
 class AgentWrapError(Exception):
     """Base of all errors that this package raises on purpose.
@@ -88,3 +95,13 @@ class DialogError(AgentWrapError):
         super().__init__(f"the dialog is {state}: it cannot {request}")
         self.state = state
         self.request = request
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """Give a sentence with the known word that is near this one; empty: none is."""
+    if len(word) > _LONGEST:
+        return ""
+    from difflib import get_close_matches
+
+    near = get_close_matches(word, known, 1, 0.75)
+    return f"Did you mean {near[0]}? " if near else ""

@@ -14,6 +14,8 @@ from agent_wrap.jsonvalue import objects
 _KEYS = ("type", "kind", "event", "method", "role", "name")
 """Fields that tell what a line is, the most usual first."""
 
+NO_KEY = "no common top-level field tells the lines apart"
+
 _SAMPLE = 70
 _MOST = 40
 
@@ -92,18 +94,24 @@ class {cls}(Adapter):
 
 def write_adapter(name: str, version: str, stream: bytes) -> str:
     """Give the source of an adapter for what a stream shows."""
-    found = [item for line in stream.split(b"\n") for item in objects(line) or ()]
+    found = _objects(stream)
     names = {"name": name, "cls": class_name(name), "version": version}
     if not found:
         return TEXT.format(**names)
-    key = _key(found)
+    key = _key(found) or "type"
     samples: dict[str, dict[str, Any]] = {}
     for item in found:
         kind = item.get(key)
         if isinstance(kind, str) and len(samples) < _MOST:
             samples.setdefault(kind, item)
-    branches = "\n".join(_branches(samples)) or "        if not kind:\n            pass"
+    branches = "\n".join(_branches(samples) if samples else _no_branch(found[0]))
     return JSON.format(**names, key=key, branches=branches)
+
+
+def has_key(stream: bytes) -> bool:
+    """Is there a field that tells the lines apart? True where they are no JSON."""
+    found = _objects(stream)
+    return not found or bool(_key(found))
 
 
 def class_name(name: str) -> str:
@@ -120,6 +128,10 @@ def adapter_name(cls: str) -> str:
     """Give `my-agent` for `MyAgent`."""
     words = "".join(f"-{sign.lower()}" if sign.isupper() else sign for sign in cls)
     return words.strip("-")
+
+
+def _objects(stream: bytes) -> list[dict[str, Any]]:
+    return [item for line in stream.split(b"\n") for item in objects(line) or ()]
 
 
 def _key(found: list[dict[str, Any]]) -> str:
@@ -140,18 +152,28 @@ def _key(found: list[dict[str, Any]]) -> str:
 
     usual = [n for n in _KEYS if len(values.get(n, ())) * 2 >= len(found)]
     telling = [n for n, told in values.items() if 1 < len(set(told)) < len(told)]
-    return max(usual or telling, key=quality, default="type")
+    return max(usual or telling, key=quality, default="")
 
 
 def _branches(samples: dict[str, dict[str, Any]]) -> Iterator[str]:
     word = "if"
     for kind, sample in samples.items():
-        text = json.dumps(sample)
-        text = text if len(text) <= _SAMPLE else text[:_SAMPLE] + "..."
         yield f"        {word} kind == {json.dumps(kind)}:"
-        yield f"            # {text}"
+        yield f"            # {_shortened(sample)}"
         yield f"            pass{_hint(kind)}"
         word = "elif"
+
+
+def _no_branch(sample: dict[str, Any]) -> Iterator[str]:
+    yield "        if not kind:"
+    yield f"            # {NO_KEY}, such as"
+    yield f"            # {_shortened(sample)}"
+    yield "            pass  # perhaps one deeper: get_dict of agent_wrap.shapes"
+
+
+def _shortened(sample: dict[str, Any]) -> str:
+    text = json.dumps(sample)
+    return text if len(text) <= _SAMPLE else text[:_SAMPLE] + "..."
 
 
 def _hint(kind: str) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import sys
 
-from agent_wrap.errors import UsageError
+from agent_wrap.errors import UsageError, did_you_mean
 from agent_wrap.options import (
     BY_FLAG,
     BY_NAME,
@@ -206,7 +206,8 @@ def scan(argv: Sequence[str]) -> tuple[dict[str, Any], list[str]]:
                 f"unknown option {name}"
                 if name.startswith("-")
                 else f"unexpected word {name!r}",
-                "The agent's command comes after --; see agent-wrap --help",
+                f"{did_you_mean(name, BY_FLAG)}The agent's command comes after --; see "
+                "agent-wrap --help",
             )
         if option.metavar and not equals:
             if not words or words[0] == "--":
@@ -248,7 +249,8 @@ def _from_file(path: str) -> dict[str, Any]:
             many = option.parse is names
             values[name] = _parse(option, _written(value, many), f"{path}: {key}")
         else:
-            raise UsageError(f"{path}: no such option: {key}")
+            near = did_you_mean(name, BY_NAME).rstrip()
+            raise UsageError(f"{path}: no such option: {key}", near)
     return values
 
 

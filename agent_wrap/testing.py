@@ -30,6 +30,9 @@ STREAM, META, GOLDEN = "stdout.jsonl", "meta.json", "dialog.jsonl"
 CHUNKS = (1, 2, 7, 4096)
 """Sizes at which a stream is cut: an adapter must not notice."""
 
+FIGURES = ("status", "exit", "turns", "tools", "in", "out")
+"""What `expect` in `meta.json` may name."""
+
 _NOW = 0.0
 
 
@@ -310,10 +313,7 @@ def check_recording(
         if difference := compare(whole.lines, cut.lines, "read whole"):
             found.append(f"another dialog in chunks of {size} bytes:\n{difference}")
             break
-    expected = recording.meta.get("expect")
-    for name, value in expected.items() if isinstance(expected, dict) else ():
-        if (is_ := figures(whole).get(name)) != value:
-            found.append(f"{name} is {is_}, meta.json expects {value}")
+    found += _unexpected(recording.meta.get("expect", {}), figures(whole))
     try:
         check_golden(recording, whole.lines, update=update)
     except AssertionError as error:
@@ -321,14 +321,27 @@ def check_recording(
     return found
 
 
+def _unexpected(expected: Any, are: dict[str, Any]) -> Iterator[str]:
+    known = f"Known: {', '.join(FIGURES)}"
+    if not isinstance(expected, dict):
+        yield f"meta.json: expect is no object. {known}"
+        return
+    for name, value in expected.items():
+        if name not in are:
+            yield f"meta.json expects {name!r}, which is no figure. {known}"
+        elif are[name] != value:
+            yield f"{name} is {are[name]}, meta.json expects {value}"
+
+
 def figures(replayed: Replay) -> dict[str, Any]:
     """Give what a recording can be checked by: its end, turns, tools, tokens."""
     starts = {e["tool_id"] for e in replayed.entries if e["type"] == "tool"}
-    return {
-        "status": replayed.outcome.status,
-        "exit": replayed.outcome.exit_code,
-        "turns": replayed.turns,
-        "tools": len(starts),
-        "in": replayed.tokens.total_in,
-        "out": replayed.tokens.output,
-    }
+    values = (
+        replayed.outcome.status,
+        replayed.outcome.exit_code,
+        replayed.turns,
+        len(starts),
+        replayed.tokens.total_in,
+        replayed.tokens.output,
+    )
+    return dict(zip(FIGURES, values, strict=True))

@@ -17,7 +17,7 @@ import pytest
 from agent_wrap import Adapter, scaffold
 from agent_wrap.cli import main
 from agent_wrap.events import Event, Message, RunFinished, TextDelta, Unknown
-from agent_wrap.testing import check_recording, load
+from agent_wrap.testing import FIGURES, check_recording, load
 
 from .harness import WRAPPER, Run
 
@@ -99,6 +99,22 @@ def test_what_a_recording_expects(tmp_path: Path) -> None:
     expect = {"status": "success", "turns": 3, "tools": 0}
     folder = record(tmp_path / "r", '{"say": "Hi"}\n{"end": true}\n', expect=expect)
     assert problems(folder, update=True) == ["turns is 0, meta.json expects 3"]
+
+
+def test_a_misspelt_expectation_is_said(tmp_path: Path) -> None:
+    expect = {"tool": 1, "turns": 0}
+    folder = record(tmp_path / "r", '{"say": "Hi"}\n{"end": true}\n', expect=expect)
+    assert problems(folder, update=True) == [
+        "meta.json expects 'tool', which is no figure. "
+        "Known: status, exit, turns, tools, in, out"
+    ]
+
+
+def test_an_expectation_that_is_no_object_is_said(tmp_path: Path) -> None:
+    folder = record(tmp_path / "r", '{"end": true}\n', expect=["turns"])
+    assert problems(folder, update=True) == [
+        "meta.json: expect is no object. Known: status, exit, turns, tools, in, out"
+    ]
 
 
 def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -195,11 +211,68 @@ def test_names_that_are_none(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_nothing_is_overwritten(tmp_path: Path) -> None:
+def test_a_recording_is_added_to_an_adapter_that_is_there(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (tmp_path / "a.py").write_text("mine")
     words = ["adapters", "new", "a", str(STREAMS[0]), "--into", str(tmp_path)]
-    assert main(words) == 2
+    assert main([*words, "--case", "killed", "--exit-code", "-15"]) == 0
     assert (tmp_path / "a.py").read_text() == "mine"
+    folder = tmp_path / "recordings" / "a-0" / "killed"
+    assert load(folder).signal == 15
+    assert load(folder).golden is None
+    told = capsys.readouterr().out
+    assert f"kept {tmp_path}/a.py" in told
+    assert f"wrote {folder}: stdout.jsonl, meta.json\n" in told
+    assert "entry" not in told
+
+
+def test_no_recording_is_overwritten(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    words = ["adapters", "new", "a", str(STREAMS[0]), "--into", str(tmp_path)]
+    assert main(words) == 0
+    (tmp_path / "a.py").unlink()
+    assert main(words) == 2
+    assert "first is there already. Give --case another NAME" in capfd.readouterr().err
+    assert not (tmp_path / "a.py").exists()
+
+
+def test_the_folder_to_write_into_is_made(tmp_path: Path) -> None:
+    into = tmp_path / "x" / "y"
+    assert main(["adapters", "new", "a", str(STREAMS[0]), "--into", str(into)]) == 0
+    assert (into / "a.py").exists()
+
+
+def test_a_file_in_place_of_a_folder(tmp_path: Path) -> None:
+    (tmp_path / "x").write_text("")
+    words = ["adapters", "new", "a", str(STREAMS[0]), "--into", str(tmp_path / "x")]
+    assert main(words) == 2
+
+
+@pytest.mark.parametrize("stream", ["", "\n \n"], ids=["empty", "blank"])
+def test_an_empty_stream_is_refused(
+    stream: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "stream").write_text(stream)
+    into = tmp_path / "new"
+    words = ["adapters", "new", "a", str(tmp_path / "stream"), "--into", str(into)]
+    assert main(words) == 2
+    assert "stream is empty. Record what the agent prints" in capfd.readouterr().err
+    assert not into.exists()
+
+
+def test_lines_that_nothing_at_the_top_tells_apart(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    line = {"n": 1, "event": {"type": "hello"}}
+    (tmp_path / "stream").write_text(json.dumps(line))
+    words = ["adapters", "new", "a", str(tmp_path / "stream"), "--into", str(tmp_path)]
+    assert main(words) == 0
+    assert "no common top-level field tells the lines apart" in capsys.readouterr().out
+    written = (tmp_path / "a.py").read_text()
+    assert "# no common top-level field tells the lines apart, such as\n" in written
+    assert f"# {json.dumps(line)}\n" in written
 
 
 # A package of its own
@@ -255,6 +328,8 @@ def test_an_installed_adapter_is_chosen_by_its_program(
         assert run.summary["command"][-1] == "--json"
         assert run.summary["tokens"]["in"] == 1900
         assert run.messages == ["I run the tests.", "All pass."]
+        assert run.entries[1]["type"] == "prompt"
+        assert run.entries[1]["content"] == "Do they pass?"
         assert run.problems() == []
 
 
@@ -266,5 +341,11 @@ def test_an_installed_adapter_is_chosen_by_its_stream(site: Path) -> None:
 
 
 def test_the_examples_adapter_is_short() -> None:
-    lines = (EXAMPLE / "parrot_adapter.py").read_text().splitlines()
+    lines = (EXAMPLE / "parrot.py").read_text().splitlines()
     assert len(lines) < FEW_LINES
+
+
+def test_the_guide_names_what_a_recording_may_expect() -> None:
+    guide = (ROOT / "docs" / "adapters.md").read_text()
+    told = guide.partition("`expect` may name ")[2].partition(".")[0]
+    assert tuple(re.findall("`([a-z]+)`", told)) == FIGURES

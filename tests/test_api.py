@@ -67,7 +67,7 @@ def test_a_run_that_fails_is_a_result(place: Place) -> None:
 
 def test_what_is_raised(place: Place, tmp_path: Path) -> None:
     options = place.options
-    with pytest.raises(UsageError, match="no such option: tiemout"):
+    with pytest.raises(UsageError, match=r"option: tiemout\. Did you mean timeout"):
         run(["true"], **options, tiemout=3)
     with pytest.raises(UsageError, match="list of words"):
         run("true", **options)

@@ -78,7 +78,10 @@ def test_each_subcommand_has_its_help(
     ("words", "said"),
     [
         (["claude", "-p", "Hi"], "agent-wrap -- claude -p Hi"),
-        (["runn"], "no subcommand 'runn'"),
+        (["runn"], "no subcommand 'runn'. To run"),
+        (["vew", "x"], "no subcommand 'vew'. Did you mean view? To run"),
+        (["help"], "Did you mean --help? "),
+        (["--timout", "3", "--", "true"], "--timout. Did you mean --timeout? The"),
         (["--strict"], "no command to run"),
         (["--"], "no command to run"),
         (["--bogus", "--", "true"], "unknown option --bogus"),

@@ -65,6 +65,14 @@ def test_links_lead_somewhere() -> None:
             assert (path.parent / target).exists(), f"{path.name}: {target}"
 
 
+def test_extras_are_installed_from_the_checkout() -> None:
+    """Nobody publishes the package: pip finds no `agent-wrap[serve]` by name."""
+    places = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
+    places += [*(ROOT / "agent_wrap").rglob("*.py"), *(ROOT / "tests").rglob("*.py")]
+    named = re.compile(r"pip install '?agent-wrap\b")
+    assert [str(path) for path in places if named.search(path.read_text())] == []
+
+
 def test_the_subcommands_are_all_there_and_no_others() -> None:
     told = re.findall(r"^    agent-wrap ([a-z]+)", COMMAND_LINE, re.M)
     assert sorted(told) == sorted(COMMANDS)

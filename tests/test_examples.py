@@ -125,6 +125,23 @@ def test_the_image_without_python_builds_what_it_copies(tmp_path: Path) -> None:
     assert entries_in(tmp_path)[-1]["status"] == "success"
 
 
+def test_the_image_without_python_owns_its_archive() -> None:
+    text = (EXAMPLES / "Dockerfile.distroless").read_text()
+    user = re.search(r"^USER (\S+)$", text, re.M)
+    assert user is not None
+    assert f"COPY --from=build --chown={user[1]} /empty /archive\n" in text
+    assert "mkdir -p out\n" in text
+    assert '--user "$(id -u):$(id -g)"' in text
+
+
+def test_no_image_is_built_from_what_git_ignores() -> None:
+    root = EXAMPLES.parent
+    told = (root / ".dockerignore").read_text().splitlines()
+    kept_out = {line.removeprefix("**/") for line in told}
+    ignored = (root / ".gitignore").read_text().splitlines()
+    assert {".git", *(line.strip("/") for line in ignored)} <= kept_out
+
+
 def test_the_benchs_image_survives_the_loss_of_its_quotes(tmp_path: Path) -> None:
     """The words of CMD joined with blanks, for bash, as SSEBench runs them."""
     archive, source, programs = tmp_path / "a", tmp_path / "src", tmp_path / "bin"

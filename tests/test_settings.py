@@ -200,7 +200,7 @@ def test_a_configuration_file(tmp_path: Path) -> None:
     [
         (b"timeout = ", "not TOML"),
         (b"task = '\xff'", "not TOML"),
-        (b"tiemout = 3", "no such option: tiemout"),
+        (b"tiemout = 3", "no such option: tiemout. Did you mean timeout?"),
         (b"timeout = 'x'", "timeout: 'x'"),
         (b"timeout = [1]", "timeout"),
         (b"config = 'other'", "no such option: config"),

@@ -181,7 +181,7 @@ def test_the_program_uses_an_adapter_of_ones_own(program: str, tmp_path: Path) -
     with Run(
         tmp_path,
         ["echo", '{"event":"hello","parrot":"1.4","model":"m"}'],
-        *("--adapter", "parrot_adapter:Parrot"),
+        *("--adapter", "parrot:Parrot"),
         env={"PYTHONPATH": str(example)},
     ) as started:
         assert started.end().summary["model"] == "m"

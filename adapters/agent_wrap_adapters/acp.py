@@ -30,9 +30,9 @@ class Acp(Adapter):
         "Qwen Code 0.24",
     )
     gives = (
-        "text, thinking, tools live, model where the agent tells it; tokens of the "
-        "prompt where the agent reports them, Kimi Code's from a side file; turns are "
-        "answers between tools"
+        "text, thinking, tools live, model where the agent tells it; tokens of "
+        "each answer or of the run where the agent reports them, Kimi Code's from "
+        "a side file; turns are answers between tools"
     )
 
     def __init__(self) -> None:

@@ -60,8 +60,8 @@ class Aider(CommandLine):
     promises_final_event = False
     versions_checked = ("0.86.2",)
     gives = (
-        "text, a message an answer, model, tokens (rounded above a thousand), cost; no "
-        "tools; turns are answers"
+        "text, a message an answer, model, tokens of each answer (rounded above a "
+        "thousand), cost; no tools; turns are answers"
     )
 
     def __init__(self) -> None:

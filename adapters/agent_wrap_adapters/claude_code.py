@@ -61,8 +61,8 @@ class ClaudeCode(CommandLine):
     model_variables = ("ANTHROPIC_MODEL",)
     versions_checked = ("2.1.197", "2.1.332")
     gives = (
-        "text, thinking, tools, sub-agents' tools, model, tokens and cost of the run; "
-        "turns are API calls"
+        "text, thinking, tools, sub-agents' tools, model, tokens of each answer "
+        "and of the run, cost; turns are API calls"
     )
 
     def __init__(self) -> None:

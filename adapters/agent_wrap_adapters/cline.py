@@ -50,8 +50,8 @@ class Cline(LateReader):
     options = _OPTIONS
     versions_checked = ("3.0.65",)
     gives = (
-        "text, thinking, tools live, tokens and cost, the model at the end; turns are "
-        "iterations of the agent's loop"
+        "text, thinking, tools live, tokens of each answer and of the run, cost, "
+        "the model at the end; turns are iterations of the agent's loop"
     )
 
     @staticmethod

@@ -39,8 +39,9 @@ class Codex(CommandLine):
     options = _OPTIONS
     versions_checked = ("0.98.0", "0.171.0")
     gives = (
-        "text, reasoning summaries, tools, tokens of the thread (sub-agents' not); no "
-        "model, no tokens of a message; turns are messages of the assistant"
+        "text, thinking (summaries of it), tools, tokens of the run (sub-agents' "
+        "not), model where it is `codex app-server`; turns are messages of the "
+        "assistant"
     )
 
     def __init__(self) -> None:

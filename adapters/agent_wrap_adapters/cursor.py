@@ -37,8 +37,8 @@ class Cursor(LateReader):
     options = _OPTIONS
     session_options = ("--resume", "--continue")
     gives = (
-        "text, thinking, tools, model, tokens in newer versions; turns are answers "
-        "between tools"
+        "text, thinking, tools, model, tokens of the run in newer versions; turns "
+        "are answers between tools"
     )
 
     @staticmethod

@@ -36,7 +36,7 @@ class Goose(LateReader):
     model_options = ("--model",)
     model_variables = ("GOOSE_MODEL",)
     gives = (
-        "text, thinking, tools, tokens of the session in newer versions; no model; "
+        "text, thinking, tools, tokens of the run in newer versions; no model; "
         "turns are answers between tools"
     )
 

@@ -37,9 +37,9 @@ class MistralVibe(LateReader):
     versions_checked = ("2.0.2", "2.26.1", "3.0.2")
     promises_final_event = False
     gives = (
-        "text, thinking, tools once they ended (since 2.26); no model or final event; "
-        "tokens from side files, cost too with --output-dir; turns are answers of the "
-        "model"
+        "text, thinking, tools once they ended (since 2.26); no model or final "
+        "event; tokens from a side file, cost from a side file with --output-dir; "
+        "turns are answers of the model"
     )
 
     @staticmethod

@@ -68,7 +68,8 @@ def _parser() -> argparse.ArgumentParser:
         help="begin an adapter from a recorded stream",
         usage="agent-wrap adapters new NAME STREAM [options] [-- COMMAND...]",
         description="Write NAME's adapter with a branch for each type of line, and a "
-        "first recording. COMMAND is what printed the stream.",
+        "first recording; where the adapter is there, add the recording alone. COMMAND "
+        "is what printed the stream.",
     )
     new.add_argument("name", metavar="NAME", help="such as my-agent")
     new.add_argument("stream", metavar="STREAM", help="what the agent printed")
@@ -148,37 +149,56 @@ def begin(options: argparse.Namespace, command: Sequence[str]) -> int:
         if not _WORD.fullmatch(word):
             raise UsageError(f"{word!r} names no folder", "Give one like 1.0 or first")
     stream = _read(options.stream)
+    if not stream.strip():
+        raise UsageError(
+            f"{options.stream} is empty",
+            "Record what the agent prints in its JSON mode",
+        )
     module, cls = scaffold.module_name(name), scaffold.class_name(name)
     source = os.path.join(options.into, f"{module}.py")
     recordings = os.path.join(options.into, "recordings")
     folder = os.path.join(recordings, f"{name}-{version}", options.case)
-    meta = {"version": version, "exit_code": options.exit_code}
+    meta: dict[str, Any] = {"version": version, "exit_code": options.exit_code}
     if command:
         meta["command"] = list(command)
-    text = scaffold.write_adapter(name, version, stream)
-    _write(source, text.encode())
-    os.makedirs(folder, exist_ok=True)
+    _make_folder(folder)
     _write(os.path.join(folder, STREAM), stream)
     _write(os.path.join(folder, META), json.dumps(meta, indent=1).encode() + b"\n")
+    words = locals_of(name, recordings)
+    if os.path.exists(source):  # somebody's work: it may already say something
+        print(ADDED.format(source=source, folder=folder, **words))
+        return 0
+    text = scaffold.write_adapter(name, version, stream)
+    _write(source, text.encode())
     scope: dict[str, Any] = {"__name__": module}
     exec(compile(text, source, "exec"), scope)
     recording = load(folder)
     whole = replay_recording(recording, scope[cls], agent=name)
     check_golden(recording, whole.lines, update=True)
-    print(NEXT.format(source=source, folder=folder, **locals_of(name, recordings)))
+    note = "" if scaffold.has_key(stream) else f"note: {scaffold.NO_KEY}\n"
+    print(BEGUN.format(source=source, folder=folder, note=note, **words))
     return 0
 
 
-NEXT = """\
-wrote {source}
-wrote {folder}: stdout.jsonl, meta.json, dialog.jsonl
-its entry, for the pyproject.toml of its package:
-  [project.entry-points."agent_wrap.adapters"]
-  {name} = "{module}:{cls} [{name}]"
-now say in feed() what each type means, look at the dialog, keep it when it is right:
+CHECKS = """\
   PYTHONPATH={into} agent-wrap adapters check {module}:{cls} {recordings}
   PYTHONPATH={into} agent-wrap adapters check {module}:{cls} {recordings} \
 --update-golden"""
+
+BEGUN = f"""\
+wrote {{source}}
+wrote {{folder}}: stdout.jsonl, meta.json, dialog.jsonl
+{{note}}its entry, for the pyproject.toml of its package:
+  [project.entry-points."agent_wrap.adapters"]
+  {{name}} = "{{module}}:{{cls}} [{{name}}]"
+now say in feed() what each type means, look at the dialog, keep it when it is right:
+{CHECKS}"""
+
+ADDED = f"""\
+kept {{source}}
+wrote {{folder}}: stdout.jsonl, meta.json
+look at the dialog that the adapter makes of it, keep it when it is right:
+{CHECKS}"""
 
 
 def locals_of(name: str, recordings: str) -> dict[str, str]:
@@ -200,14 +220,21 @@ def _read(path: str) -> bytes:
         raise UsageError(f"{path}: {error.strerror or error}") from None
 
 
+def _make_folder(path: str) -> None:
+    """Make the folder of a new recording; one that is there is somebody's work."""
+    try:
+        os.makedirs(path)
+    except FileExistsError:
+        raise UsageError(
+            f"{path} is there already", "Give --case another NAME"
+        ) from None
+    except OSError as error:
+        raise UsageError(f"{path}: {error.strerror or error}") from None
+
+
 def _write(path: str, data: bytes) -> None:
-    """Write a new file; what is there already is somebody's work."""
     try:
         with open(path, "xb") as file:
             file.write(data)
-    except FileExistsError:
-        raise UsageError(
-            f"{path} is there already", "Give --into another DIR"
-        ) from None
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror or error}") from None

@@ -146,7 +146,7 @@ class _Server:
         self._roots = [os.path.realpath(root) for root in options.root or ["."]]
         for root in self._roots:
             if not os.path.isdir(root):
-                raise UsageError(f"--root {root}: no such folder")
+                raise UsageError(f"--root {root}: no such folder", "Make it first")
         self._store = Store(options.data)
         self._given = given
         self._settings = settings

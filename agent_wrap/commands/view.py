@@ -45,7 +45,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="agent-wrap view",
         description="Show a run as a timeline, or a folder of runs as a table. Colours "
-        "and a live footer need the extra: pip install 'agent-wrap[view]'.",
+        "and a live footer need an extra: pip install '.[view]' in the checkout.",
     )
     parser.add_argument(
         "paths",

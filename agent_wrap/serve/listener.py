@@ -43,7 +43,8 @@ def check_installed() -> None:
     """Raise UsageError when the web server's packages are not there."""
     if not all(map(find_spec, NEEDED)):
         raise UsageError(
-            "the web server is not installed", "pip install 'agent-wrap[serve]'"
+            "the web server is not installed",
+            "In the checkout of agent-wrap: pip install '.[serve]'",
         )
 
 

@@ -1,6 +1,6 @@
 """Makes the pictures of the documents: real runs of Claude Code, a scripted model.
 
-    python docs/pictures/make.py        # in the development environment
+    .venv/bin/python docs/pictures/make.py    # in the development environment
 
 Needs `claude` on PATH (npm install @anthropic-ai/claude-code) and Chromium. No network:
 the model is that of the live tests. What it answers is below; what its commands print,
@@ -27,14 +27,14 @@ sys.path.insert(0, str(ROOT))
 
 from agent_wrap import cli  # noqa: E402  # once the checkout is on the path
 from agent_wrap.view import show  # noqa: E402
-from tests.live.scripted_model import (  # noqa: E402
+from tests.live.scenarios import (  # noqa: E402
     SCENARIOS,
     Block,
-    Model,
     Scenario,
     Shell,
     Text,
 )
+from tests.live.scripted_model import Model  # noqa: E402
 
 PLACE = Path("/tmp/tour")
 PROMPT = "The tests of stack.py fail. Find out why, and fix it."
@@ -72,7 +72,7 @@ START: tuple[tuple[Block, ...], ...] = (
         Shell("sleep 0.7; grep -n assert test_stack.py"),
     ),
 )
-SCENARIOS["fixed"] = Scenario(
+FIXED = Scenario(
     replies=(
         *START,
         (Text("`items.pop(0)` takes the first item. I take the last one."), Shell(FIX)),
@@ -80,7 +80,7 @@ SCENARIOS["fixed"] = Scenario(
         (Text("Fixed: `Stack.pop` gives the last item. All tests pass."),),
     )
 )
-SCENARIOS["limited"] = Scenario(
+LIMITED = Scenario(
     replies=(
         *START,
         (Text("Perhaps a newer Python helps."), Shell("python4 -m unittest")),
@@ -150,6 +150,7 @@ def main() -> None:
     browser = shutil.which("chromium") or shutil.which("google-chrome")
     if not browser or not shutil.which("claude"):
         sys.exit("claude and chromium must be on PATH")
+    SCENARIOS.update(fixed=FIXED, limited=LIMITED)
     PLACE.mkdir()
     try:
         os.chdir(PLACE)

@@ -1,12 +1,16 @@
-"""The README's table of agents says what the recordings show.
+"""The README's table of agents says what the adapters say, and the recordings show it.
+
+Model, thinking and cost are what `gives` states, which `agent-wrap adapters` prints.
 
 `pytest tests/adapters/test_readme_table.py --update-golden` writes it.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -81,6 +85,7 @@ def agent_of(recording: Recording) -> str:
     return str(recording.meta.get("adapter") or max(fitting, key=len, default=folder))
 
 
+@cache
 def look() -> dict[str, Shown]:
     """Feed every recording, line by line."""
     shown: dict[str, Shown] = {}
@@ -101,6 +106,21 @@ def yes(value: bool) -> str:
     return "yes" if value else "-"
 
 
+def stated(adapter: type[Adapter], word: str) -> str:
+    """Give what the adapter's own line says of a thing; empty: it is not told."""
+    for part in re.split("[,;] ", adapter.gives):
+        if word in part.split() and not part.startswith(("no ", "turns ")):
+            return part
+    return ""
+
+
+def cell(adapter: type[Adapter], word: str) -> str:
+    part = stated(adapter, word)
+    if "side file" in part:
+        return "side file"
+    return "where told" if " where " in part else yes(bool(part))
+
+
 def row(name: str, adapter: type[Adapter], shown: Shown) -> str:
     side = "side file" if "side_files" in vars(adapter) else ""
     tools = how_tools_come(adapter, shown)
@@ -110,8 +130,9 @@ def row(name: str, adapter: type[Adapter], shown: Shown) -> str:
     ]
     tokens = ", ".join(parts or filter(None, [side])) or "-"
     versions = ", ".join(adapter.versions_checked) or "documented"
-    cells = [f"`{name}`", versions, yes(shown.model), yes(shown.thinking), tools]
-    cells += [tokens, yes(shown.cost), yes(adapter.promises_final_event)]
+    model, thinking, cost = (cell(adapter, w) for w in ("model", "thinking", "cost"))
+    cells = [f"`{name}`", versions, model, thinking, tools]
+    cells += [tokens, cost, yes(adapter.promises_final_event)]
     return f"| {' | '.join(cells)} |\n"
 
 
@@ -159,3 +180,15 @@ def test_what_an_adapter_declares_is_shown(name: str) -> None:
         assert shown.final
     if not shown.live and shown.tools:
         assert not adapter.tools_late, "needs no saying: its recordings show it"
+
+
+@pytest.mark.parametrize("name", sorted(set(KNOWN) - set(NOT_AGENTS)))
+def test_what_an_adapter_says_of_itself_is_shown(name: str) -> None:
+    adapter, shown = KNOWN[name].load(), look()[name]
+    for word, is_shown in (("model", shown.model), ("thinking", shown.thinking)):
+        told = cell(adapter, word)
+        assert told == "where told" or (told == "yes") == is_shown, word
+    # A scripted model has a price for few agents, so the cost may be told unseen.
+    assert not shown.cost or cell(adapter, "cost") == "yes"
+    assert ("each answer" in stated(adapter, "tokens")) == shown.of_answer
+    assert ("of the run" in stated(adapter, "tokens")) == shown.of_run

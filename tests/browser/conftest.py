@@ -34,7 +34,7 @@ def chromium() -> Iterator[Browser]:
     if program is None:
         pytest.skip("no Chromium here: apt-get install chromium")
     sync_api = pytest.importorskip(
-        "playwright.sync_api", reason="pip install 'agent-wrap[browser]'"
+        "playwright.sync_api", reason="pip install '.[browser]'"
     )
     sync_api.expect.set_options(timeout=PATIENCE * 1000)
     with sync_api.sync_playwright() as playwright:

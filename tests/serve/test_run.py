@@ -288,7 +288,7 @@ def test_without_the_extra_the_way_to_get_it_is_said(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(listener, "NEEDED", ("starlette", "no_such_package"))
-    with pytest.raises(UsageError, match=r"pip install 'agent-wrap\[serve\]'"):
+    with pytest.raises(UsageError, match=r"pip install '\.\[serve\]'"):
         listener.check_installed()
 
 

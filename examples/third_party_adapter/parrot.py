@@ -51,7 +51,9 @@ class Parrot(Adapter):
 
     @classmethod
     def prepare(cls, command: Sequence[str], prompt: str | None) -> Prepared:
-        """Ask for JSON; a given prompt is the last word."""
+        """Ask for JSON; the prompt is the last word."""
         added = [] if "--json" in command else ["--json"]
-        given = [] if prompt is None else [prompt]
-        return Prepared([*command, *added, *given], prompt=prompt, added=added)
+        if prompt is not None:
+            return Prepared([*command, *added, prompt], prompt=prompt, added=added)
+        asked = [word for word in command[1:] if not word.startswith("-")][-1:]
+        return Prepared([*command, *added], prompt="".join(asked) or None, added=added)
