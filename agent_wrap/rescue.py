@@ -171,6 +171,9 @@ def _summary_of(
     summary.update(
         {k: known.get(k, UNKNOWN) for k in ("task", "cwd", "model", "agent")}
     )
+    # The run's own times: the repair may come days later.
+    summary["started_at"] = remains.first_ts or summary["started_at"]
+    summary["ended_at"] = remains.last_ts or summary["ended_at"]
     summary["turns"] = turns
     summary["tokens"]["in"], summary["tokens"]["out"] = tokens
     summary["tools"]["closed_by_wrapper"] = len(remains.open_tools)

@@ -166,3 +166,9 @@ def test_a_log_that_could_not_be_written_is_said(tmp_path: Path) -> None:
     script = "head -c 200000 /dev/zero | tr '\\0' x"
     done = run(tmp_path, ["sh", "-c", script], prepare=limited(64 * 1024))
     assert any("stdout.log lacks" in note for note in done.summary["notes"])
+
+
+def test_an_archive_can_be_named_in_place_of_its_dialog(tmp_path: Path) -> None:
+    done = run(tmp_path, ["true"])
+    assert wrapper("validate", str(done.archive)).returncode == 0
+    assert wrapper("validate", str(tmp_path)).returncode == 2

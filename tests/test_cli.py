@@ -291,6 +291,7 @@ def test_repair(tmp_path: Path) -> None:
     assert (end["turns"], end["total_tokens"]) == (2, {"in": 20, "out": 10})
     assert "stdout.log" in end["message"]
     assert started.summary["reason"] == "wrapper_killed"
+    assert started.summary["started_at"] == started.entries[0]["ts"]
     before = started.dialog
     again = wrapper("repair", str(started.archive))
     assert again.returncode == 0

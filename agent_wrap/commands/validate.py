@@ -9,6 +9,7 @@ import sys
 from collections.abc import Sequence
 
 from agent_wrap.validate import Problem, check
+from agent_wrap.writer import DIALOG
 
 
 def main(argv: Sequence[str]) -> int:
@@ -18,10 +19,13 @@ def main(argv: Sequence[str]) -> int:
         description="Check dialogs against the dialog protocol. Prints every breach as "
         "FILE:LINE: rule: what; a missing prompt is only a warning.",
     )
-    parser.add_argument("files", nargs="+", metavar="FILE", help="a dialog.jsonl")
+    parser.add_argument(
+        "files", nargs="+", metavar="FILE", help="a dialog.jsonl, or an archive"
+    )
     worst = 0
     for path in parser.parse_args(list(argv)).files:
-        worst = max(worst, _check_file(path))
+        inside = os.path.join(path, DIALOG)
+        worst = max(worst, _check_file(inside if os.path.lexists(inside) else path))
     return worst
 
 
