@@ -26,6 +26,13 @@ HARMLESS = ("net::ERR_", "responded with a status of")
 Open = Callable[..., "Page"]
 
 
+def expect(locator: Any) -> Any:
+    """Say what a part of the page is to become: it is waited for."""
+    from playwright import sync_api
+
+    return sync_api.expect(locator)
+
+
 @pytest.fixture(scope="module")
 def chromium() -> Iterator[Browser]:
     """One browser a module: Playwright's loop must not outlive it in this thread."""

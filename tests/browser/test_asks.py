@@ -14,7 +14,7 @@ import pytest
 from ..harness import child
 from ..serve.server import Server
 from ..serve.test_run import ServedRun
-from .conftest import Open
+from .conftest import Open, expect
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -59,7 +59,7 @@ def ask(page: Page) -> None:
 def said(page: Page, text: str) -> None:
     page.locator("#timeline > .text", has_text=text).wait_for()
     page.locator(".end.good").wait_for()
-    assert page.locator("#asks").is_hidden()
+    expect(page.locator("#asks")).to_be_hidden()
 
 
 def test_asked_in_one_window_and_granted_in_another(
@@ -70,7 +70,7 @@ def test_asked_in_one_window_and_granted_in_another(
     page.locator('.tool[data-status="waiting"]').wait_for()
     phone = open_page(page.url, 390, 760)
     phone.get_by_role("form", name="May Bash run?").wait_for()
-    assert "command: make" in phone.locator(".ask").inner_text()
+    expect(phone.locator(".ask")).to_contain_text("command: make")
     phone.get_by_role("button", name="Approve").click()
     for window in (page, phone):
         said(window, "r-t1: allow")
@@ -86,7 +86,7 @@ def test_denied_by_keyboard(begin: Begin, open_page: Open) -> None:
     page.keyboard.press("Enter")
     said(page, "r-t1: deny")
     page.locator('.tool[data-status="error"]').wait_for()
-    assert page.locator(".tool .peek").inner_text() == "denied"
+    expect(page.locator(".tool .peek")).to_have_text("denied")
     # The focus was in a card that has gone: it is not lost.
     assert page.evaluate("document.activeElement.id") == "text"
 
@@ -138,7 +138,7 @@ def test_a_page_to_visit(begin: Begin, open_page: Open) -> None:
 def test_out_of_time(begin: Begin, open_page: Open) -> None:
     page = open_page(begin("ask", "--ask-timeout", "2"))
     ask(page)
-    assert page.locator(".time.soon").count() == 1
+    expect(page.locator(".time.soon")).to_have_count(1)
     said(page, "r-t1: deny")
 
 
@@ -149,6 +149,6 @@ def test_the_page_of_one_run_answers_too(tmp_path: Path, open_page: Open) -> Non
         page.get_by_role("button", name="Approve").click()
         said(page, "r-t1: allow")
         page.locator("#state", has_text="finished").wait_for()
-        assert page.locator("#composer").is_hidden()
+        expect(page.locator("#composer")).to_be_hidden()
         run.process.send_signal(signal.SIGTERM)
         run.end()

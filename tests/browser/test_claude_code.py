@@ -8,7 +8,7 @@ import pytest
 
 from ..live.conftest import Prepare, claude_code, make_bench, model
 from ..serve.server import Server
-from .conftest import Open
+from .conftest import Open, expect
 
 pytestmark = [pytest.mark.browser, pytest.mark.live]
 __all__ = ["claude_code", "make_bench", "model"]  # fixtures
@@ -39,7 +39,7 @@ def test_asked_in_one_window_granted_in_another(
         for window in (page, phone):
             window.locator(".end.good").wait_for()
             window.locator('.tool[data-status="complete"]').wait_for()
-            assert window.locator("#asks").is_hidden()
+            expect(window.locator("#asks")).to_be_hidden()
         phone.get_by_label("Message to the agent").fill("And once more.")
         phone.get_by_role("button", name="Send").click()
         page.locator(".turn", has_text="And once more.").wait_for()

@@ -11,7 +11,7 @@ import pytest
 
 from ..harness import child
 from ..serve.server import Server
-from .conftest import Open
+from .conftest import Open, expect
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.browser
 HOSTILE = "<img src=x onerror=alert(1)>"
 
 
-def expect(page: Page, selector: str, text: str | None = None) -> None:
+def seen(page: Page, selector: str, text: str | None = None) -> None:
     """Wait until something is there and seen."""
     found = page.locator(selector, has_text=text) if text else page.locator(selector)
     found.first.wait_for()
@@ -59,49 +59,49 @@ def test_a_session_from_its_first_message_to_its_second(
 ) -> None:
     page = open_page(url(server))
     page.get_by_role("button", name="New session").click()
-    expect(page, "#empty", "Nothing has happened yet")
+    seen(page, "#empty", "Nothing has happened yet")
     ask(page, "Fix the test")
-    expect(page, ".turn", "Fix the test")
-    expect(page, ".text", "Hello you <img")  # while the agent waits
-    assert page.locator(".text strong").inner_text() == "you"
-    expect(page, "#state", "working")
+    seen(page, ".turn", "Fix the test")
+    seen(page, ".text", "Hello you <img")  # while the agent waits
+    expect(page.locator(".text strong")).to_have_text("you")
+    seen(page, "#state", "working")
     assert page.get_by_role("button", name="Send").is_disabled()
     gates[0].touch()
-    expect(page, '.tool[data-status="running"]', "make")
+    seen(page, '.tool[data-status="running"]', "make")
     gates[1].touch()
-    expect(page, '.tool[data-status="complete"] .peek', "output of t1")
-    expect(page, ".end.good", "Done")
-    expect(page, "#nav [aria-current]", "Fix the test")
-    assert "scripted-model" in page.locator("#place").inner_text()
-    assert page.locator("#working").is_hidden()
+    seen(page, '.tool[data-status="complete"] .peek', "output of t1")
+    seen(page, ".end.good", "Done")
+    seen(page, "#nav [aria-current]", "Fix the test")
+    expect(page.locator("#place")).to_contain_text("scripted-model")
+    expect(page.locator("#working")).to_be_hidden()
 
     page.locator(".tool summary").click()
-    expect(page, ".tool .body", "command: make")
-    expect(page, ".tool .body pre", "output of t1")
+    seen(page, ".tool .body", "command: make")
+    seen(page, ".tool .body pre", "output of t1")
 
     ask(page, "And now?")
     page.locator(".end.good").nth(1).wait_for()
     assert texts(page, ".turn .prose") == ["Fix the test", "And now?"]
-    assert page.locator(".tool").count() == 2
+    expect(page.locator(".tool")).to_have_count(2)
 
     other = open_page(page.url)  # the same from a snapshot
     other.locator(".text", has_text="All of it.").nth(1).wait_for()
     assert texts(other, ".turn .prose") == ["Fix the test", "And now?"]
-    assert other.locator(".tool").count() == 2
+    expect(other.locator(".tool")).to_have_count(2)
 
 
 def test_stop(server: Server, open_page: Open) -> None:
     page = open_page(url(server))
     page.get_by_role("button", name="New session").click()
     ask(page, "x")
-    expect(page, ".text", "Hello")
+    seen(page, ".text", "Hello")
     page.get_by_role("button", name="Stop").click()
-    expect(page, ".end", "Stopped")
-    expect(page, "#state", "stopped")
-    expect(page, ".notice", "stopped by")
+    seen(page, ".end", "Stopped")
+    seen(page, "#state", "stopped")
+    seen(page, ".notice", "stopped by")
     page.reload()
-    expect(page, ".notice", "stopped by")
-    assert page.locator("#timeline > .error").count() == 0
+    seen(page, ".notice", "stopped by")
+    expect(page.locator("#timeline > .error")).to_have_count(0)
 
 
 def test_what_is_written_is_not_lost_when_it_cannot_be_sent(
@@ -111,7 +111,7 @@ def test_what_is_written_is_not_lost_when_it_cannot_be_sent(
     page.get_by_role("button", name="New session").click()
     page.get_by_label("Folder").fill("/")
     ask(page, "a long text")
-    expect(page, "#problem", "This folder is not served")
+    seen(page, "#problem", "This folder is not served")
     assert page.get_by_label("Message to the agent").input_value() == "a long text"
 
 
@@ -121,16 +121,16 @@ def test_a_restart_of_the_server_leaves_no_gap_and_nothing_twice(
     page = open_page(url(server))
     page.get_by_role("button", name="New session").click()
     ask(page, "Begin")
-    expect(page, ".text", "Hello")
+    seen(page, ".text", "Hello")
     server.end(signal.SIGKILL)
-    expect(page, "#state", "reconnecting")
+    seen(page, "#state", "reconnecting")
     again = Server(tmp_path, child("scripted", "init"), port=server.port)
     try:
-        expect(page, ".end.bad", "Failed")
-        expect(page, "#timeline > .error", "the server ended while this turn ran")
-        expect(page, "#state", "failed")
+        seen(page, ".end.bad", "Failed")
+        seen(page, "#timeline > .error", "the server ended while this turn ran")
+        seen(page, "#state", "failed")
         assert texts(page, ".turn .prose") == ["Begin"]
-        assert page.locator("#timeline > .text").count() == 1
+        expect(page.locator("#timeline > .text")).to_have_count(1)
         kinds = page.locator("#timeline > li").evaluate_all(
             "rows => rows.map(row => row.classList[0])"
         )
@@ -161,7 +161,7 @@ def test_by_keyboard_alone(
     page.keyboard.press("Shift+Enter")
     page.keyboard.type("two")
     page.keyboard.press("Enter")
-    expect(page, ".end.good")
+    seen(page, ".end.good")
     assert texts(page, ".turn .prose") == ["one\ntwo"]
     page.keyboard.press("Shift+Tab")
     while focused() != "scroll":
@@ -169,7 +169,7 @@ def test_by_keyboard_alone(
     for _ in range(3):  # from the end: the end, the text, the tool
         page.keyboard.press("k")
     page.keyboard.press("Enter")
-    expect(page, ".tool details[open] .body", "output of t1")
+    seen(page, ".tool details[open] .body", "output of t1")
     page.keyboard.press("j")
     assert page.evaluate("document.activeElement.className") == "text"
 
@@ -178,7 +178,7 @@ def test_a_screen_reader_finds_its_way(server: Server, open_page: Open) -> None:
     page = open_page(url(server))
     page.get_by_role("button", name="New session").click()
     ask(page, "Tell me")
-    expect(page, ".text", "Hello")
+    seen(page, ".text", "Hello")
     page.get_by_role("navigation", name="Sessions").wait_for()
     page.get_by_role("main", name="Tell me").wait_for()
     page.get_by_role("region", name="Timeline").wait_for()

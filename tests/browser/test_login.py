@@ -8,7 +8,7 @@ import pytest
 
 from ..harness import child, wrapper
 from ..serve.server import Server
-from .conftest import Open
+from .conftest import Open, expect
 
 pytestmark = pytest.mark.browser
 
@@ -46,7 +46,7 @@ def test_a_key_opens_the_page_until_its_logout(tmp_path: Path, open_page: Open) 
 
         page.get_by_role("button", name="Log out").click()
         page.get_by_role("dialog", name="Log in").wait_for()
-        assert page.locator("#timeline > li").count() == 0
+        expect(page.locator("#timeline > li")).to_have_count(0)
         other.reload()
         other.get_by_role("dialog", name="Log in").wait_for()
     finally:

@@ -28,7 +28,7 @@ from agent_wrap.outcome import Outcome
 
 from ..harness import wait_for
 from ..serve.served import Served, serve
-from .conftest import Open
+from .conftest import Open, expect
 
 if TYPE_CHECKING:
     from playwright.sync_api import Route
@@ -64,15 +64,15 @@ def test_what_an_agent_tells_is_shown_as_it_comes(run: Served, open_page: Open) 
         Notice("The model is busy, trying again"),
     )
     page.locator(".notice", has_text="trying again").wait_for()
-    assert page.locator(".thinking .line").inner_text() == "First I think"
-    assert page.locator(".thinking .body").is_hidden()
+    expect(page.locator(".thinking .line")).to_have_text("First I think")
+    expect(page.locator(".thinking .body")).to_be_hidden()
     page.locator(".thinking summary").click()
-    assert page.locator(".thinking .body").inner_text() == "First I think"
-    assert page.locator("#timeline > .text code").inner_text() == "speak"
+    expect(page.locator(".thinking .body")).to_have_text("First I think")
+    expect(page.locator("#timeline > .text code")).to_have_text("speak")
     tool = page.locator('.tool[data-status="running"]')
-    assert tool.locator(".line").inner_text() == "make all"
-    assert tool.locator(".peek").inner_text() == "compiling b.c"
-    assert "a-model" in page.locator("#place").inner_text()
+    expect(tool.locator(".line")).to_have_text("make all")
+    expect(tool.locator(".peek")).to_have_text("compiling b.c")
+    expect(page.locator("#place")).to_contain_text("a-model")
     beside = page.locator("#aside-body")
     for part in (
         "1,500 tokens",
@@ -81,8 +81,8 @@ def test_what_an_agent_tells_is_shown_as_it_comes(run: Served, open_page: Open) 
         "two, under way",
         "one, done",
     ):
-        assert part in (beside.text_content() or "")
-    assert "Looks around running · 3 tools" in beside.inner_text()
+        expect(beside).to_contain_text(part)
+    expect(beside).to_contain_text("Looks around running · 3 tools")
     page.locator(".hook summary").click()
     page.locator(".hook pre", has_text="checked").wait_for()
 
@@ -90,8 +90,8 @@ def test_what_an_agent_tells_is_shown_as_it_comes(run: Served, open_page: Open) 
     page.locator("#timeline > .error", has_text="the time limit of 5 s").wait_for()
     page.locator(".end.bad", has_text="Failed").wait_for()
     page.locator('.tool[data-status="error"]').wait_for()
-    assert page.locator("#state").inner_text() == "failed"
-    assert page.locator("#composer").is_hidden()
+    expect(page.locator("#state")).to_have_text("failed")
+    expect(page.locator("#composer")).to_be_hidden()
 
 
 def test_what_waits_is_shown_until_it_is_resolved(run: Served, open_page: Open) -> None:
@@ -125,9 +125,9 @@ def test_what_waits_is_shown_until_it_is_resolved(run: Served, open_page: Open) 
     page.get_by_role("form", name="May Bash run?").wait_for()
     page.get_by_role("form", name="a-server asks").wait_for()
     page.locator('.tool[data-status="waiting"]').wait_for()
-    assert page.locator("#state").inner_text() == "waits for you"
+    expect(page.locator("#state")).to_have_text("waits for you")
     asks = page.locator("#asks")
-    assert "rm -rf build" in asks.inner_text()
+    expect(asks).to_contain_text("rm -rf build")
     for kind in ("East", "Your name", "size", "kind", "sure"):
         assert asks.get_by_label(kind).count() == 1, kind
     assert asks.locator("option").all_inner_texts()[1:] == ["Alpha", "Beta"]
@@ -194,7 +194,7 @@ def test_a_window_that_nobody_sees_lets_go_of_its_stream(
     run.tell(TextDelta("Two. ", "m1"))
     show(hidden=False)
     page.locator(".text", has_text="One. Two.").wait_for()
-    assert page.locator("#timeline > .text").count() == 1
+    expect(page.locator("#timeline > .text")).to_have_count(1)
 
 
 def test_a_proxy_that_fails_is_tried_again(run: Served, open_page: Open) -> None:

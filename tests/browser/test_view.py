@@ -13,7 +13,7 @@ from agent_wrap import entries
 from agent_wrap.entries import Entry
 
 from ..serve.viewed import TS, Viewed, begin, end, write
-from .conftest import Open
+from .conftest import Open, expect
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -97,13 +97,13 @@ def test_hostile_texts_are_texts(tmp_path: Path, open_page: Open) -> None:
             "#timeline > .error",
         ):
             assert SEEN in page.locator(place).first.inner_text(), place
-        assert "<script>" in page.locator("#title").inner_text()
+        expect(page.locator("#title")).to_contain_text("<script>")
         assert page.evaluate("window.hacked") is None
-        assert page.locator("img, iframe, a[href^=javascript]").count() == 0
+        expect(page.locator("img, iframe, a[href^=javascript]")).to_have_count(0)
         assert page.evaluate("document.scripts.length") == 1
         whole = page.evaluate("document.documentElement.textContent + document.title")
         assert not set(whole) & set("\x1b\x07\u202e\u2066")
-        assert page.locator(".tool").count() == 2
+        expect(page.locator(".tool")).to_have_count(2)
 
 
 def test_the_policy_stops_what_would_get_through(
@@ -145,7 +145,7 @@ def test_huge_texts(tmp_path: Path, open_page: Open) -> None:
             == 2_000_000
         )
         more = page.locator(".text").first.get_by_role("button", name="more characters")
-        assert "Show 2,050,0" in more.inner_text()
+        expect(more).to_contain_text("Show 2,050,0")
         more.click()
         shown = page.locator(".text .prose").first
         assert (
@@ -178,9 +178,9 @@ def test_a_session_of_thousands_of_calls_is_there_at_once(
         assert took < 200  # milliseconds; a tenth of it on an idle machine
         earlier = page.get_by_role("button", name="Show earlier steps (4,60")
         earlier.click()
-        assert page.locator("#timeline > li").count() == 800
+        expect(page.locator("#timeline > li")).to_have_count(800)
         page.get_by_role("button", name="Latest").click()
-        assert page.locator("#latest").is_hidden()
+        expect(page.locator("#latest")).to_be_hidden()
 
 
 def test_a_burst_while_it_is_looked_at(tmp_path: Path, open_page: Open) -> None:
@@ -220,11 +220,11 @@ def test_a_phone(tmp_path: Path, open_page: Open, width: int, scheme: str) -> No
     with Viewed(tmp_path, folder) as viewed:
         page = open_page(viewed.url, width, 700, color_scheme=scheme)
         page.locator("#sessions a").nth(1).wait_for()
-        assert page.locator("#main").is_hidden()
+        expect(page.locator("#main")).to_be_hidden()
         assert fits(page)
         page.locator("#sessions a", has_text="xxx").click()
         page.locator("#timeline > .error").wait_for()
-        assert page.locator("#nav").is_hidden()
+        expect(page.locator("#nav")).to_be_hidden()
         assert page.evaluate("document.activeElement.id") == "title"
         open_all(page)
         assert fits(page)
@@ -247,12 +247,12 @@ def test_the_list_follows_its_folder_and_can_be_filtered(
         rows.nth(9).wait_for()
         page.get_by_label("Filter the sessions").fill("task 7")
         page.locator("#sessions:not(:has(li:nth-child(2)))").wait_for()
-        assert "Task 7" in rows.inner_text()
+        expect(rows).to_contain_text("Task 7")
         page.get_by_label("Filter the sessions").fill("")
         write(folder / "new", begin(asked="One more"))
         page.locator("#sessions a", has_text="One more").wait_for()
-        assert page.locator("#new").is_hidden()
-        assert page.locator("#composer").is_hidden()
+        expect(page.locator("#new")).to_be_hidden()
+        expect(page.locator("#composer")).to_be_hidden()
 
 
 def test_a_session_that_is_not_there(tmp_path: Path, open_page: Open) -> None:
