@@ -13,6 +13,8 @@ from agent_wrap.summary import Measured, build
 from agent_wrap.writer import STDERR, STDOUT, SUMMARY, Archive
 
 ORDERLY = (Cause.EXITED, Cause.RESULT_GRACE)
+"""The agent itself has ended the run, and said what it had to say."""
+
 SIDE_PATIENCE = 1.0
 """What side files may cost; after a limit or a stop signal somebody waits for us."""
 

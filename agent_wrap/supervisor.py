@@ -20,7 +20,7 @@ from anyio.abc import TaskGroup
 
 from agent_wrap import answers, process, watchers
 from agent_wrap.assembly import Assembly
-from agent_wrap.closing import Closing
+from agent_wrap.closing import ORDERLY, Closing
 from agent_wrap.daemon import project
 from agent_wrap.echo import Echo
 from agent_wrap.errors import SpawnError
@@ -37,9 +37,6 @@ from agent_wrap.talk import Talk
 
 if TYPE_CHECKING:
     from agent_wrap.serve.live import Live
-
-OWN_ENDS = (Cause.EXITED, Cause.RESULT_GRACE)
-"""The agent itself has ended the run, and said what it had to say."""
 
 TICK = 0.25
 INIT_BY = 0.8
@@ -343,7 +340,7 @@ class Supervisor:
         if self._live is not None:
             final = self.recorder.story.final
             self._live.finish(outcome, message, final.reason if final else "")
-        own_end = self._ending is not None and self._ending.cause in OWN_ENDS
+        own_end = self._ending is not None and self._ending.cause in ORDERLY
         if not own_end and outcome.status != "success":
             say(message)  # its exit code alone says little in another's log
         self._outcome = outcome

@@ -101,14 +101,9 @@ def limit_checker(parts: Assembly, hit: Callable[[str, float], None]) -> Watcher
     def check(event: Event | None, new: list[Entry]) -> None:
         if settings.max_turns is not None and account.turns > settings.max_turns:
             hit("turn_limit", settings.max_turns)
-        if settings.max_tokens is None and settings.max_cost is None:
-            return
-        used = account.tokens
-        if (
-            settings.max_tokens is not None
-            and used.total_in + used.output > settings.max_tokens
-        ):
-            hit("token_limit", settings.max_tokens)
+        most = settings.max_tokens
+        if most is not None and sum(account.tokens_in_out) > most:
+            hit("token_limit", most)
         if settings.max_cost is not None and (parts.cost() or 0.0) > settings.max_cost:
             hit("cost_limit", settings.max_cost)
 

@@ -23,7 +23,7 @@ from agent_wrap.events import (
 from agent_wrap.shapes import get_dict, get_dicts, get_text
 from agent_wrap_adapters.two_way import (
     NOT_OFFERED,
-    answer_to,
+    answers_by,
     nothing_to_ask,
     resolved,
     send,
@@ -120,8 +120,8 @@ class Client:
         elif method.endswith("requestApproval"):
             result = {"decision": decision}
         elif method == "item/tool/requestUserInput":
-            asked = get_dicts(params, "questions")
-            result = {"answers": _by_question(asked, content or {})}
+            said = answers_by("id", get_dicts(params, "questions"), content or {})
+            result = {"answers": {key: {"answers": [a]} for key, a in said.items()}}
         else:
             told = dict(content or {}) if resolution == "answered" else None
             result = {"action": decision, "content": told}
@@ -172,18 +172,6 @@ def _interaction(
             get_text(params, "url"),
         )
     return None
-
-
-def _by_question(
-    questions: list[dict[str, Any]], content: Mapping[str, Any]
-) -> dict[str, Any]:
-    """Give the answers as the server wants them: by the id of their question."""
-    answers = {}
-    for number, question in enumerate(questions):
-        said = answer_to(number, content)
-        if said is not None:
-            answers[get_text(question, "id")] = {"answers": [said]}
-    return answers
 
 
 def _request(number: int, method: str, params: dict[str, Any]) -> Send:

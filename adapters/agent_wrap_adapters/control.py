@@ -23,7 +23,7 @@ from agent_wrap.events import (
 )
 from agent_wrap.shapes import get_dict, get_dicts, get_text
 from agent_wrap_adapters.stream_json import unknown
-from agent_wrap_adapters.two_way import answer_to, nothing_to_ask, resolved, send
+from agent_wrap_adapters.two_way import answers_by, nothing_to_ask, resolved, send
 
 _INITIALIZE, _INTERRUPT = "agent-wrap-initialize", "agent-wrap-interrupt"
 _QUESTION = "AskUserQuestion"
@@ -121,7 +121,9 @@ class Control:
             said = {"behavior": "allow", "updatedInput": get_dict(request, "input")}
         elif resolution == "answered":
             given = get_dict(request, "input")
-            answers = _by_question(get_dicts(given, "questions"), content or {})
+            answers = answers_by(
+                "question", get_dicts(given, "questions"), content or {}
+            )
             said = {"behavior": "allow", "updatedInput": {**given, "answers": answers}}
         else:
             message = _REFUSALS.get(resolution, _REFUSALS["cancelled"])
@@ -135,18 +137,6 @@ class Control:
         for interaction_id in self._asked:
             yield InteractionResolved(interaction_id, "cancelled")
         self._asked.clear()
-
-
-def _by_question(
-    questions: list[dict[str, Any]], content: Mapping[str, Any]
-) -> dict[str, str]:
-    """Give the answers as the agent wants them: by the text of their question."""
-    answers = {}
-    for number, question in enumerate(questions):
-        said = answer_to(number, content)
-        if said is not None:
-            answers[get_text(question, "question")] = said
-    return answers
 
 
 def _request(request_id: str, request: dict[str, Any]) -> Send:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from agent_wrap.events import InteractionResolved, RunFinished, Send
+from agent_wrap.shapes import get_text
 
 NOT_OFFERED = {"code": -32601, "message": "not offered by this client"}
 """JSON-RPC's error for a method that there is not."""
@@ -24,10 +25,19 @@ def nothing_to_ask() -> Iterator[RunFinished]:
     yield RunFinished(False, _NO_PROMPT, "no_prompt")
 
 
-def answer_to(number: int, content: Mapping[str, Any]) -> str | None:
-    """Give the answer to a question by its number; None where there is none."""
-    said = content.get(str(number))
-    return said if isinstance(said, str) else None
+def answers_by(
+    key: str, questions: list[dict[str, Any]], content: Mapping[str, Any]
+) -> dict[str, str]:
+    """Give answers, which come by number, by a field of their question.
+
+    A question without an answer is left out.
+    """
+    answers = {}
+    for number, question in enumerate(questions):
+        said = content.get(str(number))
+        if isinstance(said, str):
+            answers[get_text(question, key)] = said
+    return answers
 
 
 def resolved(interaction_id: str, resolution: str) -> InteractionResolved:
