@@ -9,6 +9,7 @@ dearer than the standard library's encoder in C.
 from __future__ import annotations
 
 import json
+from json.encoder import encode_basestring_ascii
 from typing import Any
 
 import orjson
@@ -16,31 +17,20 @@ import orjson
 from agent_wrap.jsonvalue import clean
 from agent_wrap.limits import shorten, shorten_parts
 
-_SIMPLE = frozenset(
-    {"seq", "ts", "type", "role", "content", "tool_id", "name", "status", "result"}
-    | {"tokens"}
-)
-"""Keys of entries that hold texts and counts, nothing that has to be looked through."""
+_LONG = ("content", "result", "error")
+"""Keys of an entry's long text."""
 
 _ascii = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
 
 
-def encode(entry: dict[str, Any], *, cleaned: bool = False) -> bytes:
-    """Encode an entry, its line feed included.
-
-    `cleaned`: texts and counts went through `clean`, as those of a dialog's entries.
-    """
-    if cleaned:
-        text = entry.get("content") or entry.get("result")
-        # orjson would write it in UTF-8, in vain: it is not asked.
-        if type(text) is str and not text.isascii() and entry.keys() <= _SIMPLE:
-            return (_ascii(entry) + "\n").encode()
+def encode(entry: dict[str, Any]) -> bytes:
+    """Encode any entry, its line feed included."""
     try:
         # The check as well: surrogates, integers beyond 64 bits, depth, other types.
         line = orjson.dumps(entry, option=orjson.OPT_APPEND_NEWLINE)
     except TypeError:
         return _careful(entry)
-    if b"\\u0000" in line:  # a NUL, or the text of one
+    if line.find(b"\\u0000") >= 0:  # a NUL, or the text of one
         return _careful(entry)
     if line.isascii():
         return line
@@ -48,6 +38,25 @@ def encode(entry: dict[str, Any], *, cleaned: bool = False) -> bytes:
         return _ascii(entry).encode() + b"\n"
     except (TypeError, ValueError):  # not a number, or a type that only orjson takes
         return _careful(entry)
+
+
+def encode_own(entry: dict[str, Any]) -> bytes:
+    """Encode an entry that a dialog made: in it only `args` may need a second look."""
+    if "args" in entry:
+        return encode(entry)
+    shown = entry
+    for key in _LONG:
+        if key in entry:
+            text = entry[key]
+            if not text.isascii():
+                # orjson alone would write it in UTF-8, in vain.
+                shown = {**entry, key: orjson.Fragment(encode_basestring_ascii(text))}
+            break
+    try:
+        line = orjson.dumps(shown, option=orjson.OPT_APPEND_NEWLINE)
+    except TypeError:  # more tokens than 64 bits can count
+        return _careful(entry)
+    return line if line.isascii() else _ascii(entry).encode() + b"\n"
 
 
 def encode_within(entry: dict[str, Any], longest: int) -> tuple[bytes, bool]:

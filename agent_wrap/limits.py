@@ -50,10 +50,10 @@ class Budget:
             for kind, share in _THINNED.items()
         }
 
-    def spend(self, length: int) -> None:
-        """Take note of a line that was written."""
+    def spend(self, length: int, entries: int = 1) -> None:
+        """Take note of a line that was written, or of several."""
         self._bytes_left -= length
-        self._entries_left -= 1
+        self._entries_left -= entries
 
     def admits(self, kind: Kind) -> bool:
         """May an entry of this kind be written?"""

@@ -1,6 +1,7 @@
 """Where the facts are projected: bytes -> events -> story, dialog, clocks, and files.
 
-It owns the order: an entry is on disk before anything else is done with its event.
+It owns the order: an entry is on disk before anybody is told of its event. What one
+read brought is written together: each write takes longer than making an entry.
 No event loop: the supervisor calls it, one chunk after the other.
 """
 
@@ -13,7 +14,7 @@ from typing import Any
 
 from agent_wrap.clocks import Clocks
 from agent_wrap.dialog import Dialog
-from agent_wrap.encode import encode, encode_within
+from agent_wrap.encode import encode_own, encode_within
 from agent_wrap.entries import Entry
 from agent_wrap.events import Event, SessionStarted
 from agent_wrap.jsonvalue import strip_terminal
@@ -25,6 +26,9 @@ from agent_wrap.reader import Reader
 from agent_wrap.redact import Redactor
 from agent_wrap.story import TOLD_BY, Story
 from agent_wrap.writer import Archive
+
+AT_ONCE = 16 * 1024
+"""Entries that one read brings are written together, up to so many bytes."""
 
 LAST_WORD = 500
 """Characters of the agent's last line on stderr that its end may quote."""
@@ -63,6 +67,10 @@ class Recorder:
         self.written = dialog.seq
         self.cut = 0
         self._unwritten = 0
+        self._entries: list[Entry] = []
+        self._lines: list[bytes] = []
+        self._short: list[bytes] = []
+        self._size = 0
         self._stdout = redactor.stream()
         self._stderr = redactor.stream()
         self._stderr_end = b""
@@ -84,7 +92,8 @@ class Recorder:
         """Write `init` now with what is known, unless it is written."""
         if self.dialog.state == "NEW":
             first = self.dialog.begin(time.time())
-            self._write(first)
+            self._take(first)
+            self._write()
             for watcher in self.watchers:
                 watcher(None, first)
 
@@ -152,7 +161,8 @@ class Recorder:
         seq = last[0]["seq"]
         for entry in last:
             entry["seq"] = seq  # what cannot be written leaves no gap
-            written = self.keeper.append_last(self._encode(entry))
+            line = encode_own(entry)
+            written = self.keeper.append_last(self._bounded(line))
             seq += written
             self.written += written
         for watcher in self.watchers:
@@ -180,46 +190,69 @@ class Recorder:
         now, moment = time.time(), time.monotonic()
         apply, watchers = self.dialog.apply, self.watchers
         kinds: set[type[Event]] = set()
-        for event in events:
-            kind = type(event)
-            kinds.add(kind)
-            try:
-                new = apply(event, now)
-            except (AttributeError, TypeError, ValueError) as error:
-                # A fact of the wrong shape, by an adapter of somebody's.
-                self.reader.note_failure(error)
-                continue
-            if new:
-                self._write(new)
-            if kind in TOLD_BY:
-                self.story.apply(event)
-            for watcher in watchers:
-                watcher(event, new)
+        try:
+            for event in events:
+                kind = type(event)
+                kinds.add(kind)
+                try:
+                    new = apply(event, now)
+                except (AttributeError, TypeError, ValueError) as error:
+                    # A fact of the wrong shape, by an adapter of somebody's.
+                    self.reader.note_failure(error)
+                    continue
+                if new:
+                    self._take(new)
+                if kind in TOLD_BY:
+                    self.story.apply(event)
+                if watchers:
+                    self._write()
+                    for watcher in watchers:
+                        watcher(event, new)
+        finally:
+            self._write()
         self.clocks.apply(kinds, moment)
         self.keeper.copy()
         account = self.dialog.account
         self.ledger.count(account.turns, *account.tokens_in_out)
 
-    def _write(self, new: list[Entry]) -> None:
-        budget = self._budget
-        for number, entry in enumerate(new):
-            line = self._encode(entry)
-            if not self.keeper.append(line, budget.open_tools):
-                self._unwritten += len(new) - number
-                budget.closed = True
-                self.dialog.undo(new[number:])
-                return
-            self.written += 1
-            budget.spend(len(line))
-            if self._sync_entries:
-                self.archive.dialog.sync()
+    def _take(self, new: list[Entry]) -> None:
+        """Encode entries; they are written with the next ones, or by `_write`."""
+        for entry in new:
+            line = encode_own(entry)
+            if len(line) > SHORTEST_LINE:
+                line = self._bounded(line)
+            else:
+                self._short.append(line)
+            self._lines.append(line)
+            self._size += len(line)
+        self._entries += new
+        if self._size > AT_ONCE:
+            self._write()
 
-    def _encode(self, entry: Entry) -> bytes:
-        line = encode(entry, cleaned=True)
+    def _write(self) -> None:
+        """Write the entries that were taken, as far as that goes."""
+        if not self._entries:
+            return
+        entries, lines, short = self._entries, self._lines, self._short
+        self._entries, self._lines, self._short, self._size = [], [], [], 0
+        if short and self.redactor.found(b"".join(short)):
+            lines = list(map(self.redactor.replace_line, lines))
+        budget = self._budget
+        written = self.keeper.append(lines, budget.open_tools)
+        self.written += written
+        budget.spend(sum(map(len, lines)), len(lines))
+        if written < len(lines):
+            self._unwritten += len(lines) - written
+            budget.closed = True
+            self.dialog.undo(entries[written:])
+        if self._sync_entries:
+            self.archive.dialog.sync()
+
+    def _bounded(self, line: bytes) -> bytes:
+        """Take a long line's secrets out, then cut it to what it may take."""
         # A second look: what the raw stream spelt in another way, or told in pieces.
-        if self.redactor.found(line):
-            line = self.redactor.replace_line(line)
-        if len(line) > SHORTEST_LINE and len(line) > self._budget.longest_line:
+        line = self.redactor.replace_line(line)
+        if len(line) > self._budget.longest_line:
             # After the second look: half a secret is not found any more.
             line, _ = encode_within(json.loads(line), self._budget.longest_line)
             self.cut += 1

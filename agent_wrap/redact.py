@@ -11,12 +11,16 @@ Not found: a base64 text wrapped within the secret, hexadecimal, `\\u0073` for a
 
 from __future__ import annotations
 
+from agent_wrap.libc import contains
 from agent_wrap.secret_forms import LEAST_NAMED, forms_of, needle_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from typing import Any
+
+_LONG = 8192
+"""From so many bytes on the C library finds faster than Python does."""
 
 _OUR_WORDS = frozenset({"type", "role", "status", "ts", "event"})
 """Keys whose values are the protocol's own; so are all keys, but below `_THEIRS`."""
@@ -132,11 +136,11 @@ class Redactor:
 
     def found(self, data: bytes) -> bool:
         """May a secret be in the data?"""
-        # One plain find each: a regular expression is five times slower.
-        for needle in self._needles:  # noqa: SIM110  # any() makes a generator a line
-            if needle in data:
-                return True
-        return False
+        # One plain search each: a regular expression is five times slower.
+        if len(data) < _LONG:
+            # Not `in`: given bytes, it makes an exception and throws it away.
+            return any(data.find(needle) >= 0 for needle in self._needles)
+        return any(contains(data, needle) for needle in self._needles)
 
     def _apply(self, data: bytes, cut: int, covered: int) -> tuple[bytes, int]:
         """Replace what begins before `cut`; the first `covered` bytes are gone already.

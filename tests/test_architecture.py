@@ -25,8 +25,8 @@ LAYERS = [
     {"stderr", "view.plain"},
     {"rules.clauses", "rules.words", "rules.lines", "rules.fields", "rules.order"},
     {"tools"},
-    {"encode", "dialog", "reader", "validate", "clocks", "secret_forms", "redact"},
     {"libc"},
+    {"encode", "dialog", "reader", "validate", "clocks", "secret_forms", "redact"},
     {"event_lines", "writer", "process", "registry", "settings", "daemon", "cgroup"},
     {"answers"},
     {"resources", "echo", "finish", "plan", "keeper", "ladder", "talk", "guardian"},
@@ -67,6 +67,7 @@ IMPURE_IMPORTS = {
 EXCUSED = {
     ("entries", "time"),  # gmtime and strftime of a given moment: no clock is read
     ("outcome", "signal"),  # the names of signals: none is sent or handled
+    ("redact", "libc"),  # memmem, which looks at its arguments alone
 }
 IMPURE_CALLS = {"open", "print", "input", "exec", "eval"}
 CLOCKS = {"time", "time_ns", "monotonic", "monotonic_ns", "perf_counter", "sleep"}
@@ -170,8 +171,9 @@ def test_pure_modules_import_nothing_of_the_outside_world(path: Path) -> None:
 
 @pure
 def test_pure_modules_import_pure_modules(path: Path) -> None:
+    excused = {name for module, name in EXCUSED if module == path.stem}
     if CORE in path.parents:
-        assert core_imports(path) <= PURE
+        assert core_imports(path) - excused <= PURE
 
 
 @pure

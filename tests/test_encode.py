@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent_wrap.encode import encode
+from agent_wrap.encode import encode, encode_own
 from agent_wrap.jsonvalue import clean, clean_text
 
 ANY_TEXT = st.text(st.characters(exclude_categories=()), max_size=8)
@@ -89,8 +89,12 @@ def test_deep_values_do_not_run_out_of_stack() -> None:
     assert strict(encode({"args": {"deep": value}}))
 
 
-@given(ANY_TEXT, st.sampled_from(["content", "result", "name"]))
-def test_cleaned_entries_are_encoded_as_all_others(text: str, key: str) -> None:
-    entry = {"seq": 1, "type": "message", "tokens": {"in": 1, "out": 2}}
-    entry[key] = clean_text(text)
-    assert encode(entry, cleaned=True) == encode(entry)
+@given(ANY_TEXT, st.sampled_from(["content", "result", "error"]), ANY_TEXT)
+@pytest.mark.parametrize("tokens", [2, 2**64])
+@pytest.mark.parametrize("more", [{}, {"args": {"q": "\ud800"}}])
+def test_a_dialogs_own_entries_are_encoded_as_all_others(
+    tokens: int, more: dict[str, Any], text: str, key: str, name: str
+) -> None:
+    entry = {"seq": 1, "type": "message", "tokens": {"in": 1, "out": tokens}}
+    entry |= {"name": clean_text(name), key: clean_text(text), **more}
+    assert encode_own(entry) == encode(entry)

@@ -44,7 +44,7 @@ def blocks(archive: Archive) -> int:
 def test_lines_are_there_at_once_and_room_is_kept(archive: Archive) -> None:
     keeper = Keeper(archive)
     for number in range(1, 4):
-        assert keeper.append(LINE, 0)
+        assert keeper.append([LINE], 0)
         assert shown(archive) == LINE * number
     assert blocks(archive) > RESERVE
     assert keeper.append_last(LINE)
@@ -60,16 +60,37 @@ def test_a_disk_that_gives_no_more_room(
 ) -> None:
     """Ordinary lines stop, however short; the end is written out of the reserve."""
     keeper = Keeper(archive)
-    assert keeper.append(LINE, 0)
+    assert keeper.append([LINE], 0)
     monkeypatch.setattr(LogFile, "allocate", lambda file, size: errno.ENOSPC)
     large = b"x" * (keeper_module.AHEAD + RESERVE)
-    assert not keeper.append(large, 0)
-    assert not keeper.append(LINE, 0)
+    assert not keeper.append([large], 0)
+    assert not keeper.append([LINE], 0)
     assert keeper.full
     assert keeper.error is not None
     assert keeper.error.errno == errno.ENOSPC
     assert keeper.append_last(LINE)
     assert shown(archive) == LINE * 2
+
+
+def test_of_lines_that_do_not_all_fit_the_first_are_written(
+    archive: Archive, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    room = RESERVE + 3 * len(LINE)
+    archive.dialog.allocated = 0
+
+    def allocate(file: LogFile, size: int) -> int:
+        return errno.ENOSPC if size > room else 0
+
+    monkeypatch.setattr(LogFile, "allocate", allocate)
+    keeper = Keeper(archive)
+    assert keeper.append([LINE], 0) == 1
+    assert not keeper.full
+    assert keeper.append([LINE] * 4, 0) == 2
+    assert keeper.full
+    assert shown(archive) == LINE * 3
+    keeper.copy()
+    assert archive.copy is not None
+    assert archive.copy.read() == LINE * 3
 
 
 def test_open_tools_take_part_of_the_reserve(
@@ -83,8 +104,8 @@ def test_open_tools_take_part_of_the_reserve(
 
     archive.dialog.allocated = 0
     monkeypatch.setattr(LogFile, "allocate", remember)
-    Keeper(archive).append(LINE, 0)
-    Keeper(archive).append(LINE, 1000)
+    Keeper(archive).append([LINE], 0)
+    Keeper(archive).append([LINE], 1000)
     few, many = asked[1], asked[3]
     assert many - few >= 1000 * 500
 
@@ -97,8 +118,8 @@ def test_a_file_system_that_cannot_allocate_ahead(
     archive.dialog.allocated = 0
     monkeypatch.setattr(LogFile, "allocate", lambda file, size: number)
     keeper = Keeper(archive)
-    assert keeper.append(LINE, 0)
-    assert keeper.append(LINE, 0)
+    assert keeper.append([LINE], 0)
+    assert keeper.append([LINE], 0)
     (reserve,) = names(archive) - {DIALOG, STDOUT, STDERR}
     assert os.stat(os.path.join(archive.path, reserve)).st_size == RESERVE
     assert keeper.append_last(LINE)
@@ -110,8 +131,8 @@ def test_a_file_system_that_cannot_allocate_ahead(
 def test_the_copy_costs_one_write_a_chunk(archive: Archive) -> None:
     keeper = Keeper(archive)
     assert archive.copy is not None
-    keeper.append(LINE, 0)
-    keeper.append(LINE, 0)
+    keeper.append([LINE], 0)
+    keeper.append([LINE], 0)
     assert archive.copy.read() == b""
     keeper.copy()
     assert archive.copy.read() == LINE * 2
@@ -170,7 +191,7 @@ def test_it_is_put_back(
 ) -> None:
     keeper = Keeper(archive)
     path = Path(archive.dialog_path)
-    assert keeper.append(LINE, 0)
+    assert keeper.append([LINE], 0)
     keeper.check()
     assert keeper.notes == []
     do(path)
@@ -179,7 +200,7 @@ def test_it_is_put_back(
     assert not path.is_symlink()
     assert keeper.notes == [f"dialog.jsonl was {what} during the run; restored"]
     do(path)  # and again: the note is made once
-    assert keeper.append(LINE, 0)
+    assert keeper.append([LINE], 0)
     keeper.close()
     assert shown(archive) == LINE * 2
     assert len(keeper.notes) == 1
@@ -187,7 +208,7 @@ def test_it_is_put_back(
 
 def test_bytes_that_were_changed_are_found_at_the_end(archive: Archive) -> None:
     keeper = Keeper(archive)
-    keeper.append(LINE, 0)
+    keeper.append([LINE], 0)
     fd = os.open(archive.dialog_path, os.O_WRONLY)
     os.pwrite(fd, b"EVIL", 2)
     os.close(fd)
@@ -203,7 +224,7 @@ def test_without_a_copy_the_loss_is_told(archive: Archive) -> None:
     assert archive.copy is not None
     archive.copy.close()
     archive.copy.fd = os.open("/dev/full", os.O_WRONLY)
-    keeper.append(LINE, 0)
+    keeper.append([LINE], 0)
     keeper.copy()  # the copy's disk is full
     Path(archive.dialog_path).unlink()
     keeper.check()

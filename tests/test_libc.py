@@ -11,7 +11,7 @@ import tempfile
 import pytest
 
 from agent_wrap import libc
-from agent_wrap.libc import fallocate, prctl
+from agent_wrap.libc import contains, fallocate, prctl
 
 KEEP_SIZE = 1
 GET_DUMPABLE, SET_NO_SUCH_THING = 3, 987654
@@ -54,5 +54,17 @@ def test_a_failure_gives_its_number() -> None:
 
 def test_without_ctypes_nothing_is_promised(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(libc, "_ctypes", None)
+    monkeypatch.setattr(libc, "_found", {})
     assert not prctl(GET_DUMPABLE, 0)
     assert fallocate(0, KEEP_SIZE, 1) == errno.ENOSYS
+    assert contains(b"abc", b"b")
+
+
+@pytest.mark.parametrize("size", [1, 300, 1 << 20])
+def test_parts_are_found_wherever_they_are(size: int) -> None:
+    rest = b"\0a" * size
+    for data in (b"a\0bc" + rest, rest + b"a\0bc", rest + b"a\0bc" + rest):
+        assert contains(data, b"a\0bc")
+        assert not contains(data, b"a\0bd")
+    assert contains(rest, b"")
+    assert not contains(b"", rest)
