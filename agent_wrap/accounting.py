@@ -73,7 +73,8 @@ class _Sum:
         self.figures = [0, 0, 0, 0, 0]
         self.cost: float | None = None
 
-    def add(self, usage: Usage) -> None:
+    def add(self, usage: Usage, old: Usage | None) -> None:
+        """Add a usage, in place of what was added for its message before."""
         figures = self.figures
         figures[0] += usage.input
         figures[1] += usage.cached
@@ -82,9 +83,10 @@ class _Sum:
         figures[4] += usage.reasoning
         if usage.cost is not None:
             self.cost = (self.cost or 0.0) + usage.cost
+        if old is not None:
+            self._take_off(old)
 
-    def correct(self, old: Usage) -> None:
-        """Take off what was added before."""
+    def _take_off(self, old: Usage) -> None:
         figures = self.figures
         figures[0] -= old.input
         figures[1] -= old.cached
@@ -187,18 +189,12 @@ class Account:
             return
         message_id = usage.message_id
         old = self._usages.get(message_id)
-        if old == usage:  # some agents repeat it with each block of an answer
+        if old is not None and old == usage:  # repeated with each block of an answer
             return
         self._usages.add(message_id, usage)
-        self._add(self._messages, usage, old)
+        self._messages.add(usage, old)
         if self._since_total is not None and message_id not in self._in_total:
-            self._add(self._since_total, usage, old)
-
-    @staticmethod
-    def _add(total: _Sum, usage: Usage, old: Usage | None) -> None:
-        total.add(usage)
-        if old is not None:
-            total.correct(old)
+            self._since_total.add(usage, old)
 
     def _report(self, usage: Usage) -> None:
         self.reported = Tokens.of(usage)

@@ -109,8 +109,7 @@ class Dialog:
             raise DialogError(self.state, "begin")
         self.state = "OPEN"
         first = entries.init(
-            self._next_seq(),
-            self._stamp(now),
+            *self._next(now),
             task=clean_text(self.task),
             cwd=clean_text(self.cwd),
             model=clean_text(self.model),
@@ -148,8 +147,7 @@ class Dialog:
             self.tools_closed += 1
         self.budget.open_tools = 0
         last = entries.complete(
-            self._next_seq(),
-            self._stamp(now),
+            *self._next(now),
             status=status,
             turns=self.account.turns,
             duration_ms=duration_ms,
@@ -179,9 +177,10 @@ class Dialog:
 
     def _room_for(self, kind: Kind) -> bool:
         """May another entry of this kind be written? It is counted when not."""
-        if self.budget.admits(kind):
+        budget = self.budget
+        if budget.plenty or budget.admits(kind):
             return True
-        if self.budget.closed:
+        if budget.closed:
             self.refused += 1
         else:
             self.thinned += 1
@@ -201,7 +200,7 @@ class Dialog:
     def _flush_prompt(self, now: float) -> list[Entry]:
         self._prompt_due = False
         text = clean_text(self._prompt or "")
-        return [entries.prompt(self._next_seq(), self._stamp(now), text)]
+        return [entries.prompt(*self._next(now), text)]
 
     def _session_started(self, event: SessionStarted, now: float) -> list[Entry]:
         if self.state != "NEW":
@@ -224,7 +223,7 @@ class Dialog:
             return _NOTHING
         first = self._ready(now)
         text = clean_text(text)
-        return [*first, entries.thinking(self._next_seq(), self._stamp(now), text)]
+        return [*first, entries.thinking(*self._next(now), text)]
 
     def _message(self, event: Message, now: float) -> list[Entry]:
         text = event.text
@@ -235,10 +234,10 @@ class Dialog:
         if event.message_id and event.message_id != self._tokens_shown:
             usage = self.account.usage_of(event.message_id)
             if usage is not None and usage.final:
-                tokens = (clean(usage.tokens_in), clean(usage.output))
+                tokens = (usage.tokens_in, usage.output)
                 self._tokens_shown = event.message_id
         text = clean_text(text)
-        new = entries.message(self._next_seq(), self._stamp(now), text, tokens)
+        new = entries.message(*self._next(now), text, tokens)
         return [*first, new]
 
     def _tool_started(self, event: ToolStarted, now: float) -> list[Entry]:
@@ -251,9 +250,7 @@ class Dialog:
         args: dict[str, Any] | None = event.args
         if args and too_deep(args):
             args = clean(args)
-        new = entries.tool_start(
-            self._next_seq(), self._stamp(now), tool.id, tool.name, args
-        )
+        new = entries.tool_start(*self._next(now), tool.id, tool.name, args)
         return [*first, new]
 
     def _tool_finished(self, event: ToolFinished, now: float) -> list[Entry]:
@@ -270,16 +267,12 @@ class Dialog:
         return [*first, self._result(tool, output, ok=event.ok, now=now)]
 
     def _result(self, tool: OpenTool, output: str, *, ok: bool, now: float) -> Entry:
-        return entries.tool_result(
-            self._next_seq(), self._stamp(now), tool.id, tool.name, output, ok=ok
-        )
+        return entries.tool_result(*self._next(now), tool.id, tool.name, output, ok=ok)
 
-    def _next_seq(self) -> int:
+    def _next(self, now: float) -> tuple[int, str]:
+        """Give the number and the moment of the next entry."""
         seq = self.seq
-        self.seq += 1
-        return seq
-
-    def _stamp(self, now: float) -> str:
+        self.seq = seq + 1
         if self._ts[0] != now:
             self._ts = (now, entries.timestamp(now))
-        return self._ts[1]
+        return seq, self._ts[1]

@@ -29,8 +29,6 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 def one_object(line: bytes) -> dict[str, Any] | None:
     """Give a line's object when it is just that, in proper JSON: nearly always so."""
-    if line[:1] != b"{":
-        return None
     try:
         value = orjson.loads(line)
     except ValueError:

@@ -40,7 +40,7 @@ class Budget:
         self.max_bytes = max_bytes
         self.max_entries = max_entries
         self.closed = False
-        """True: nothing but the end may be written (the disk is full)."""
+        """True: nothing but the end may be written (the disk is full). See `close`."""
         self.open_tools = 0
         """Starts that were written: room for their results is set aside."""
         self._bytes_left = max_bytes
@@ -49,11 +49,19 @@ class Budget:
             kind: (share * max_bytes, share * max_entries)
             for kind, share in _THINNED.items()
         }
+        self.plenty = self._is_plenty()
+        """True: there is room for an entry of any kind; false: ask `admits`."""
 
     def spend(self, length: int, entries: int = 1) -> None:
         """Take note of a line that was written, or of several."""
         self._bytes_left -= length
         self._entries_left -= entries
+        self.plenty = self._is_plenty()
+
+    def close(self) -> None:
+        """Take note that nothing but the end can be written any more."""
+        self.closed = True
+        self.plenty = False
 
     def admits(self, kind: Kind) -> bool:
         """May an entry of this kind be written?"""
@@ -61,6 +69,14 @@ class Budget:
         return (
             self._bytes_left - self.open_tools * SHORTEST_LINE > least_bytes
             and self._entries_left - self.open_tools > least_entries
+            and not self.closed
+        )
+
+    def _is_plenty(self) -> bool:
+        # Asked once for many entries: they may take some room until it is asked again.
+        return (
+            self._free > self.max_bytes // 2
+            and self._entries_left - self.open_tools > self.max_entries // 2
             and not self.closed
         )
 

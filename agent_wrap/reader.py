@@ -14,9 +14,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
+import orjson
+
 from agent_wrap.adapter import Adapter
 from agent_wrap.events import Event, Retracted, TurnStarted, Unknown, Unparsed
-from agent_wrap.jsonvalue import objects, one_object
+from agent_wrap.jsonvalue import objects
 from agent_wrap.lines import LineDecoder, LongLine
 
 CLASSES = ("mapped", "ignored", "unknown", "unparsable")
@@ -151,8 +153,11 @@ class Reader:
             if not line and not text:
                 counts[_IGNORED] += 1
                 continue
-            event = None if text or type(line) is not bytes else one_object(line)
-            if event is None:
+            try:
+                event = None if text or type(line) is not bytes else orjson.loads(line)
+            except ValueError:
+                event = None
+            if type(event) is not dict:
                 yield from self._line(line, adapter)
                 continue
             worst = _NOTHING

@@ -243,7 +243,7 @@ class Recorder:
         budget.spend(sum(map(len, lines)), len(lines))
         if written < len(lines):
             self._unwritten += len(lines) - written
-            budget.closed = True
+            budget.close()
             self.dialog.undo(entries[written:])
         if self._sync_entries:
             self.archive.dialog.sync()

@@ -1,7 +1,8 @@
 """Reading native events without trusting their shape.
 
 A field that is missing or of the wrong type reads as empty: agents change their
-formats between releases, and a surprise must never end a run.
+formats between releases, and a surprise must never end a run. Types are compared, not
+asked by `isinstance`, which takes twice as long: those that JSON gives are exact.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ _NO_COUNT = 10**12
 def get_text(event: Mapping[str, Any], key: str) -> str:
     """Give a string field, or an empty string."""
     value = event.get(key)
-    return value if isinstance(value, str) else ""
+    return value if type(value) is str else ""
 
 
 def get_count(event: Mapping[str, Any], key: str) -> int:
@@ -46,7 +47,7 @@ def get_counts(event: Mapping[str, Any], *keys: str) -> list[int]:
     """Give several numbers of things at once: each answer's usage is read by this."""
     return [
         value
-        if type(value := event.get(key)) is int and 0 <= value < _NO_COUNT
+        if type(value := event.get(key, 0)) is int and 0 <= value < _NO_COUNT
         else get_count(event, key)
         for key in keys
     ]
@@ -63,7 +64,7 @@ def get_number(event: Mapping[str, Any], key: str) -> float | None:
 def get_dict(event: Mapping[str, Any], key: str) -> dict[str, Any]:
     """Give an object field, or an empty object."""
     value = event.get(key)
-    return value if isinstance(value, dict) else {}
+    return value if type(value) is dict else {}
 
 
 def get_dicts(event: Mapping[str, Any], key: str) -> list[dict[str, Any]]:

@@ -131,7 +131,7 @@ def test_forgetting_old_messages_changes_no_figure(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(accounting, "REMEMBERED", remembered)
         forgetful = account(*usages)
-    assert len(forgetful._usages) <= remembered
+    assert len(forgetful._usages) <= 2 * remembered
     assert used(forgetful) == used(account(*usages))
     assert forgetful.messages == account(*usages).messages
 
@@ -143,4 +143,5 @@ def test_a_long_run_holds_a_bounded_number_of_ids() -> None:
         made.apply(of(str(turn), 2, 1))
     assert made.turns == accounting.REMEMBERED + 500
     assert used(made) == (2 * made.turns, made.turns, None)
-    assert len(made._turn_ids) == len(made._usages) == accounting.REMEMBERED
+    for kept in (made._turn_ids, made._usages):
+        assert accounting.REMEMBERED <= len(kept) <= 2 * accounting.REMEMBERED

@@ -61,7 +61,7 @@ def test_thinking_goes_first_and_messages_last() -> None:
 def test_a_closed_budget_admits_nothing() -> None:
     budget = Budget()
     assert budget.admits("thinking")
-    budget.closed = True
+    budget.close()
     assert not budget.admits("message")
 
 

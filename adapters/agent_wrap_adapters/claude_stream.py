@@ -70,14 +70,15 @@ class ClaudeStream(StreamJson):
 
     def assistant(self, event: dict[str, Any]) -> Iterable[Event]:
         """Read a whole block; its pieces, which came before, have done their part."""
-        if not get_text(event, "parent_tool_use_id"):
+        message = get_dict(event, "message")
+        parent = get_text(event, "parent_tool_use_id")
+        if not parent:
             if self._has_pieces:
                 self._drop_pieces()
-            message = get_dict(event, "message")
-            synthetic = get_text(message, "model") == "<synthetic>"
+            synthetic = message.get("model") == "<synthetic>"
             if synthetic or event.get("is_api_error_message") is True:
                 return self._notice(message)
-        return super().assistant(event)
+        return self.read_answer(message, parent)
 
     def _notice(self, message: dict[str, Any]) -> Iterator[Event]:
         """Keep an API error, printed as if the model had spoken, for the run's end."""

@@ -42,6 +42,7 @@ class ByType(Reader):
     def feed(self, event: dict[str, Any]) -> Iterable[Event]:
         """Give the facts that one line states."""
         kind = get_text(event, self.key)
-        if kind in self.types:
-            return self.types[kind](event)
+        read = self.types.get(kind)
+        if read is not None:
+            return read(event)
         return () if kind in self.silent else (Unknown(kind or f"(no {self.key})"),)

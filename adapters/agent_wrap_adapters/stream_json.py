@@ -34,6 +34,8 @@ from agent_wrap_adapters.content import flatten
 from agent_wrap_adapters.reading import ByType
 
 _ENTRIES = frozenset({Message, Thinking, ToolStarted})
+"""What begins a turn of the main conversation."""
+
 _TODO = {"in_progress": "in_progress", "completed": "completed"}
 
 
@@ -48,22 +50,23 @@ class StreamJson(ByType):
 
     def assistant(self, event: dict[str, Any]) -> Iterable[Event]:
         """Read an answer, or one block of it: the others have the same message id."""
-        message = get_dict(event, "message")
         parent = get_text(event, "parent_tool_use_id")
+        return self.read_answer(get_dict(event, "message"), parent)
+
+    def read_answer(self, message: dict[str, Any], parent: str) -> list[Event]:
+        """Read what the model said in the main conversation, or to a sub-agent."""
         message_id = get_text(message, "id")
         if not message_id:
             self._unnamed += 1
             message_id = f"message-{self._unnamed}"
-        facts: list[Event] = []
-        if not parent:
-            facts.extend(self.usage(message, message_id))
-        begun = message_id == self._turn
+        facts = [] if parent else [*self.usage(message, message_id)]
+        begun = parent or message_id == self._turn
         for block in blocks(message):
-            for fact in read_block(block, message_id, parent):
-                if not begun and starts_turn(fact, parent):
-                    self._turn, begun = message_id, True
-                    facts.append(TurnStarted(message_id))
-                facts.append(fact)
+            told = read_block(block, message_id, parent)
+            if not begun and told and type(told[0]) in _ENTRIES:
+                self._turn = begun = message_id
+                facts.append(TurnStarted(message_id))
+            facts += told
         return facts
 
     def user(self, event: dict[str, Any]) -> Iterator[Event]:
@@ -92,11 +95,6 @@ def blocks(message: dict[str, Any]) -> list[dict[str, Any]]:
     if isinstance(content, list):
         return [block for block in content if isinstance(block, dict)]
     return [{"type": "text", "text": content}] if isinstance(content, str) else []
-
-
-def starts_turn(fact: Event, parent: str) -> bool:
-    """Does this fact make an entry of the main conversation?"""
-    return not parent and type(fact) in _ENTRIES
 
 
 def read_block(
