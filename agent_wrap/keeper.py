@@ -96,7 +96,7 @@ class Keeper:
         self.copy()
         self.check()
         if self._copy is not None:
-            if self._archive.read_dialog() != self._copy.read():
+            if not self._archive.dialog.is_like(self._copy):
                 self._archive.replace_dialog(self._copy.read())
                 self._note("dialog.jsonl was overwritten during the run; restored")
             self._drop_copy()

@@ -19,7 +19,7 @@ import orjson
 from agent_wrap.adapter import Adapter
 from agent_wrap.events import Event, Retracted, TurnStarted, Unknown, Unparsed
 from agent_wrap.jsonvalue import objects
-from agent_wrap.lines import LineDecoder, LongLine
+from agent_wrap.lines import LineDecoder, LongLine, strip
 
 CLASSES = ("mapped", "ignored", "unknown", "unparsable")
 """The classes of lines, from the best to the worst."""
@@ -150,9 +150,6 @@ class Reader:
         """
         feed, counts, text = adapter.feed, self._counts, adapter.reads == "text"
         for line in lines:
-            if not line and not text:
-                counts[_IGNORED] += 1
-                continue
             try:
                 event = None if text or type(line) is not bytes else orjson.loads(line)
             except ValueError:
@@ -171,7 +168,7 @@ class Reader:
                     yield fact
             except Exception as error:
                 worst = _UNPARSABLE
-                yield self._failed(line, error)  # type: ignore[arg-type]  # bytes, above
+                yield self._failed(strip(line), error)  # type: ignore[arg-type]  # bytes
             counts[_IGNORED if worst < 0 else worst] += 1
 
     def _class_of(self, fact: Event) -> int:
@@ -223,7 +220,10 @@ class Reader:
             if len(self.failures) < _FAILURES:
                 self.failures.append(reason)
             yield Unparsed(line.head, reason)
-        elif adapter.reads == "text":
+            self._counts[self._worst] += 1
+            return
+        line = strip(line)
+        if adapter.reads == "text":
             yield from self._text(line, adapter, _IGNORED)
         elif (found := objects(line)) is not None:
             for event in found:

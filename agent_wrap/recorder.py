@@ -27,7 +27,7 @@ from agent_wrap.redact import Redactor
 from agent_wrap.story import TOLD_BY, Story
 from agent_wrap.writer import Archive
 
-AT_ONCE = 16 * 1024
+AT_ONCE = 64 * 1024
 """Entries that one read brings are written together, up to so many bytes."""
 
 LAST_WORD = 500

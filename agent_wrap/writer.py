@@ -26,6 +26,8 @@ FIRST_ROOM = (1 << 20, 1 << 17)
 """Room that the dialog has before anything is written; less on a small disk."""
 
 _KEEP_SIZE = 1
+_PIECE = 128 * 1024
+"""Bytes that are compared at once: memory stays flat however large a file is."""
 _APPEND = os.O_RDWR | os.O_APPEND | os.O_NOFOLLOW
 _FRESH = _APPEND | os.O_CREAT | os.O_EXCL
 _REUSED = _APPEND | os.O_TRUNC
@@ -65,6 +67,15 @@ class LogFile:
     def read_whole(self) -> bytes:
         """Give what is in the file, whoever wrote it. Raises OSError."""
         return os.pread(self.fd, os.fstat(self.fd).st_size, 0)
+
+    def is_like(self, other: LogFile) -> bool:
+        """Is this what is in the file: the records of another? Raises OSError."""
+        if os.fstat(self.fd).st_size != other.size:
+            return False
+        return all(
+            os.pread(self.fd, _PIECE, at) == os.pread(other.fd, _PIECE, at)
+            for at in range(0, other.size, _PIECE)
+        )
 
     def allocate(self, size: int) -> int:
         """Allocate the first `size` bytes and keep the size; give the errno, or 0.

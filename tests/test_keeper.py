@@ -206,16 +206,19 @@ def test_it_is_put_back(
     assert len(keeper.notes) == 1
 
 
-def test_bytes_that_were_changed_are_found_at_the_end(archive: Archive) -> None:
-    keeper = Keeper(archive)
-    keeper.append([LINE], 0)
+@pytest.mark.parametrize("at", [2, 131_070, 300_001, -5])
+def test_bytes_that_were_changed_are_found_at_the_end(
+    archive: Archive, at: int
+) -> None:
+    keeper, lines = Keeper(archive), [LINE] * 20_000
+    keeper.append(lines, 0)
     fd = os.open(archive.dialog_path, os.O_WRONLY)
-    os.pwrite(fd, b"EVIL", 2)
+    os.pwrite(fd, b"EVIL", at % (len(LINE) * len(lines)))
     os.close(fd)
     keeper.check()
     assert keeper.notes == []
     keeper.close()
-    assert shown(archive) == LINE
+    assert shown(archive) == b"".join(lines)
     assert "overwritten" in keeper.notes[0]
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent_wrap.lines import HEAD, LineDecoder, LongLine
+from agent_wrap.lines import BOM, HEAD, LineDecoder, LongLine, strip
 
 CASES = [
     (b"", []),
@@ -27,7 +27,8 @@ CASES = [
 def decode(chunks: list[bytes], limit: int = 1 << 20) -> list[bytes | LongLine]:
     decoder = LineDecoder(limit)
     lines = [line for chunk in chunks for line in decoder.feed(chunk)]
-    return lines + decoder.close()
+    lines += decoder.close()
+    return [strip(line) if isinstance(line, bytes) else line for line in lines]
 
 
 def chunked(data: bytes, cuts: list[int]) -> list[bytes]:
@@ -51,6 +52,19 @@ def test_every_chunking_gives_the_same_lines(
 ) -> None:
     whole = b"".join(data)
     assert decode(chunked(whole, cuts), limit) == decode([whole], limit)
+
+
+@given(
+    data=st.lists(st.sampled_from([b"\n", b"\r", b"ab", BOM[:1], BOM[1:]])),
+    cuts=st.lists(st.integers(0, 200), max_size=20),
+)
+def test_nothing_but_marks_is_taken_off(data: list[bytes], cuts: list[int]) -> None:
+    decoder, whole = LineDecoder(), b"".join(data)
+    lines = [line for chunk in chunked(whole, cuts) for line in decoder.feed(chunk)]
+    lines += decoder.close()
+    given = whole.replace(b"\n" + BOM, b"\n").removeprefix(BOM)
+    assert b"".join(line for line in lines if isinstance(line, bytes)) == given
+    assert all(line == b"" or line.find(b"\n") in (-1, len(line) - 1) for line in lines)
 
 
 def test_a_line_at_the_limit_is_kept_and_one_above_it_is_not() -> None:

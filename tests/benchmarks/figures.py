@@ -67,23 +67,37 @@ def throughput(
         sides = {"agent-wrap": product, "tee": tee, **peers}
         for side in QUADRATIC if name == "one line of 16 MB" else ():
             sides.pop(side, None)
-        cpu: dict[str, list[float]] = {side: [] for side in sides}
-        for _ in range(rounds):
-            limit = _beyond_start(loop, stream, short)
-            for side, run_side in sides.items():
-                try:
-                    cpu[side].append(_beyond_start(run_side, stream, short) / limit)
-                except FileNotFoundError:  # it ended the agent: it cannot read this
-                    cpu[side].clear()
-        for side, values in cpu.items():
-            if not values:
-                continue
+        beyond = _beyond_start({"loop": loop, **sides}, stream, short, rounds)
+        limit = beyond.pop("loop")
+        for side, cpu in beyond.items():
             goal = goals.get(name, 1.7) if side == "agent-wrap" else None
+            values = [taken / least for taken, least in zip(cpu, limit, strict=True)]
             yield Figure(f"CPU over the loop, {name}", side, goal, values)
 
 
-def _beyond_start(side: Side, stream: Path, short: Path) -> float:
-    return _once(side, [str(stream)])[0] - _once(side, [str(short)])[0]
+def _beyond_start(
+    sides: dict[str, Side], stream: Path, short: Path, rounds: int
+) -> dict[str, list[float]]:
+    """Give the CPU that a stream takes beyond a short one, a value a round.
+
+    Of the short one, which varies as much as a fast side takes for the long one, it
+    is the median. A side that cannot read the stream is left out.
+    """
+    starts: dict[str, list[float]] = {name: [] for name in sides}
+    whole: dict[str, list[float]] = {name: [] for name in sides}
+    for _ in range(rounds):
+        for name, side in sides.items():
+            if name not in whole:
+                continue
+            try:
+                starts[name] += [_once(side, [str(short)])[0] for _ in range(2)]
+                whole[name].append(_once(side, [str(stream)])[0])
+            except FileNotFoundError:  # it ended the agent
+                del whole[name]
+    return {
+        name: [cpu - statistics.median(starts[name]) for cpu in values]
+        for name, values in whole.items()
+    }
 
 
 def memory(folder: Path, rounds: int, peers: dict[str, Side]) -> Iterator[Figure]:
