@@ -83,10 +83,10 @@ def __dir__() -> list[str]:
 
 
 def __getattr__(name: str) -> object:
+    home = name if name in _MODULES else _HOMES.get(name)
+    if home is None:  # first: `from agent_wrap import process` asks here, too
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module
 
-    if name in _MODULES:
-        return import_module(f"agent_wrap.{name}")
-    if name in _HOMES:
-        return getattr(import_module(f"agent_wrap.{_HOMES[name]}"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    module = import_module(f"agent_wrap.{home}")
+    return module if name in _MODULES else getattr(module, name)

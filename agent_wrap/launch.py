@@ -9,6 +9,7 @@ waits for our imports (docs/adr/0002).
 
 from __future__ import annotations
 
+import gc
 import os
 import time
 
@@ -100,6 +101,7 @@ def _supervise(run: Run, control: int) -> int:
     except SpawnError as error:
         failure = error
     spawned = time.monotonic()
+    gc.disable()  # nothing to collect among what is imported now
     from agent_wrap.supervisor import Supervisor
 
     return Supervisor(run, control, agent, failure, spawned=spawned).run()

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import os
 import sys
-from itertools import pairwise
 
 from agent_wrap.errors import AdapterError
 from agent_wrap.version import __version__
@@ -158,8 +157,8 @@ def _speaks_acp(command: Sequence[str], program: str) -> bool:
     if program.endswith("-acp") or {"--acp", "--experimental-acp"} & set(command):
         return True
     return any(
-        _plain_name(word) == program and follower == "acp"
-        for word, follower in pairwise(command)
+        _plain_name(word) == program and "acp" in command[at : at + 1]
+        for at, word in enumerate(command, 1)
     )
 
 

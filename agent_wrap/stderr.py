@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-import select
 
 MOST_SAID = 4096
 
 
 def say(text: str) -> None:
     """Tell the operator something, one line on stderr, if that can be done at once."""
+    import select
+
     line = f"agent-wrap: {text}\n".encode("utf-8", "backslashreplace")
     try:
         if select.select([], [2], [], 0)[1]:  # then a short line does not block

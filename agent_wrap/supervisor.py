@@ -89,6 +89,7 @@ class Supervisor:
         """Watch the run to its end; give the exit code. Always completes the dialog."""
         gc.freeze()  # what is loaded stays
         gc.set_threshold(LOOK_FOR_CYCLES)
+        gc.enable()
         try:
             anyio.run(self._main)
         except BaseException as error:  # the dialog must be completed whatever it was

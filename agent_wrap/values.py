@@ -22,11 +22,25 @@ def value(cls: type[_C]) -> type[_C]:
     """
     made: Any = cls
     names = tuple(made.__annotations__)
-    made.__init__ = _initialiser(cls, names)
+    made.__init__ = _first_init(made, names)
     made.__eq__, made.__hash__, made.__repr__ = _equal, _hash, _repr
     type.__setattr__(cls, "__match_args__", names)  # mypy refuses an assignment
     made.__dataclass_fields__ = _Fields()
     return cls
+
+
+def _first_init(made: Any, names: tuple[str, ...]) -> Any:
+    """Give an `__init__` that puts the real one in its place when it is called.
+
+    To compile one takes as long as to import a small module, and of the events most
+    runs use a third.
+    """
+
+    def init(self: object, *values: Any, **named: Any) -> None:
+        made.__init__ = _initialiser(made, names)
+        made.__init__(self, *values, **named)
+
+    return init
 
 
 def _initialiser(cls: type, names: tuple[str, ...]) -> Any:
