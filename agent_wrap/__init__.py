@@ -86,7 +86,6 @@ def __getattr__(name: str) -> object:
     home = name if name in _MODULES else _HOMES.get(name)
     if home is None:  # first: `from agent_wrap import process` asks here, too
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from importlib import import_module
-
-    module = import_module(f"agent_wrap.{home}")
+    # Adapters come by here before their agent runs: `importlib` is a module more.
+    module = __import__(f"agent_wrap.{home}", fromlist=[home])
     return module if name in _MODULES else getattr(module, name)

@@ -80,11 +80,10 @@ class Entry:
 
 def load_class(name: str, target: str) -> type[Adapter]:
     """Import `package.module:Class`. Raises AdapterError."""
-    from importlib import import_module
-
     module_name, _, class_name = target.partition(":")
     try:
-        found = getattr(import_module(module_name), class_name)
+        __import__(module_name)  # `importlib` is a module more that the agent waits for
+        found = getattr(sys.modules[module_name], class_name)
     except (Exception, SystemExit) as error:
         reason = f"cannot be loaded from {target}: {type(error).__name__}: {error}"
         raise AdapterError(name, reason) from error
@@ -232,8 +231,8 @@ def _entry_point_files() -> Iterator[str]:
             if name.endswith((".dist-info", ".egg-info")):
                 path = f"{folder or '.'}/{name}/entry_points.txt"
                 try:
-                    with open(path, encoding="utf-8") as file:
-                        yield file.read()
+                    with open(path, "rb", buffering=0) as file:
+                        yield file.read().decode()
                 except (OSError, ValueError):
                     continue
 
