@@ -20,6 +20,7 @@ MAX_DEPTH = 100
 _READABLE_DEPTH = 1000
 """Nesting that is read at all: what CPython 3.11 can. Later ones could read more."""
 
+_CONTAINERS = (dict, list, tuple)
 _INT_MIN, _INT_MAX = -(2**63), 2**64 - 1
 # As texts: `re` compiles and keeps what is used, and few runs use any.
 _TERMINAL = (
@@ -132,16 +133,14 @@ def clean(value: Any, depth: int = MAX_DEPTH) -> Any:
 
 def too_deep(value: Any, depth: int = MAX_DEPTH) -> bool:
     """Is a value nested deeper than `depth`? Stops looking at that depth."""
-    level = _containers([value])
+    level = [value] if isinstance(value, _CONTAINERS) else []
     for _ in range(depth):
         if not level:
             return False
-        below: list[Any] = []
-        for container in level:
-            below += container.values() if isinstance(container, dict) else container
-        level = _containers(below)
+        level = [
+            inner
+            for outer in level
+            for inner in (outer.values() if isinstance(outer, dict) else outer)
+            if isinstance(inner, _CONTAINERS)
+        ]
     return bool(level)
-
-
-def _containers(values: list[Any]) -> list[Any]:
-    return [v for v in values if isinstance(v, dict | list | tuple)]

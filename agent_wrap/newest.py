@@ -18,11 +18,11 @@ class Newest(dict[K, V]):
 
     def __init__(self, most: int) -> None:
         super().__init__()
-        self.most = most
+        self._least, self._most = most, 2 * most
 
     def add(self, key: K, value: V) -> None:
         """Take a value in; a key that is known stays as old as it was."""
         self[key] = value
-        if len(self) > 2 * self.most:
-            for old in list(islice(self, len(self) - self.most)):
+        if len(self) > self._most:
+            for old in list(islice(self, len(self) - self._least)):
                 del self[old]

@@ -8,6 +8,7 @@ asked by `isinstance`, which takes twice as long: those that JSON gives are exac
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import repeat
 from typing import Any
 
 from agent_wrap.jsonvalue import strip_terminal
@@ -45,12 +46,11 @@ def get_count(event: Mapping[str, Any], key: str) -> int:
 
 def get_counts(event: Mapping[str, Any], *keys: str) -> list[int]:
     """Give several numbers of things at once: each answer's usage is read by this."""
-    return [
-        value
-        if type(value := event.get(key, 0)) is int and 0 <= value < _NO_COUNT
-        else get_count(event, key)
-        for key in keys
-    ]
+    values = list(map(event.get, keys, repeat(0)))
+    for value in values:
+        if type(value) is not int or not 0 <= value < _NO_COUNT:
+            return [get_count(event, key) for key in keys]
+    return values
 
 
 def get_number(event: Mapping[str, Any], key: str) -> float | None:
