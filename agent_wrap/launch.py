@@ -18,7 +18,6 @@ from agent_wrap.errors import SpawnError, UsageError
 from agent_wrap.plan import check_asking, deliver_prompt, give_side_folder, make_plan
 from agent_wrap.running import Run
 from agent_wrap.settings import Settings
-from agent_wrap.stderr import say
 from agent_wrap.writer import Archive
 
 TYPE_CHECKING = False
@@ -48,8 +47,11 @@ def launch(settings: Settings, started: float, mask: set[int]) -> int:
     run = Run(plan, archive, started, mask)
     run.listener, run.caller = listener, caller
     first_lines.write(plan, archive, run.redactor)
-    for note in plan.notes:
-        say(note)
+    if plan.notes:
+        from agent_wrap.stderr import say
+
+        for note in plan.notes:
+            say(note)
     return guardian.guard(
         lambda control: _supervise(run, control),
         lambda status, killed: _rescue(run, status, killed),

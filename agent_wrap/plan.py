@@ -10,7 +10,6 @@ import time
 
 from agent_wrap import registry
 from agent_wrap.errors import UsageError
-from agent_wrap.identity import Identity, find_identity
 from agent_wrap.settings import Settings, run_directory
 from agent_wrap.writer import PROMPT
 
@@ -19,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from agent_wrap.adapter import Adapter
+    from agent_wrap.identity import Identity
     from agent_wrap.redact import Redactor
     from agent_wrap.writer import Archive
 
@@ -54,6 +54,8 @@ class Plan:
         self.notes: list[str] = []
         self.identity: Identity | None = None
         if settings.user:
+            from agent_wrap.identity import find_identity
+
             self.identity = find_identity(settings.user)
             self.environment.update(self.identity.environment)
 

@@ -231,6 +231,13 @@ def _spent(command: list[str]) -> tuple[float, float]:
     return time.monotonic() - began, usage.ru_utime + usage.ru_stime
 
 
+def _until(stamp: Path, command: list[str]) -> tuple[float, float]:
+    """Seconds until a command's agent has left its stamp; all its seconds of CPU."""
+    began = time.time_ns()
+    _, cpu = _spent(command)
+    return (int(stamp.read_text()) - began) / 1e9, cpu
+
+
 def start(rounds: int, peers: dict[str, Side]) -> Iterator[Figure]:
     """The agent's first instruction, and a whole short run, over a bare interpreter."""
     sides: dict[str, Side] = {"agent-wrap": product}
@@ -242,12 +249,10 @@ def start(rounds: int, peers: dict[str, Side]) -> Iterator[Figure]:
             with tempfile.TemporaryDirectory() as folder:
                 stamp = Path(folder, "stamp")
                 agent = ["sh", "-c", 'date +%s%N >"$0"', str(stamp)]
-                _, bare = _spent(agent)
-                began = time.time_ns()
-                _, cpu = _spent(side(Path(folder), agent))
-                seconds = (int(stamp.read_text()) - began) / 1e9
+                alone, bare = _until(stamp, agent)
+                seconds, cpu = _until(stamp, side(Path(folder), agent))
             base, base_cpu = _spent([PYTHON, "-I", "-S", "-c", "pass"])
-            first[name].append(seconds / base)
+            first[name].append((seconds - alone) / base)
             whole[name].append((cpu - bare) / base_cpu)
     over = "over `python3 -I -S -c pass`"
     for name in sides:
