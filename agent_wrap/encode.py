@@ -64,11 +64,16 @@ def encode_within(entry: dict[str, Any], longest: int) -> tuple[bytes, bool]:
     line = encode(entry)
     if len(line) <= longest:
         return line, False
-    short = shorten(entry, len(line), longest)
+    return encode_shortened(entry, len(line), longest), True
+
+
+def encode_shortened(entry: dict[str, Any], length: int, longest: int) -> bytes:
+    """Encode an entry, whose line has `length` bytes, in at most `longest`."""
+    short = shorten(entry, length, longest)
     line = encode(short)
     if len(line) > longest:  # very many parts, none of them long
         line = encode(shorten_parts(short, longest))
-    return line, True
+    return line
 
 
 def _careful(entry: dict[str, Any]) -> bytes:

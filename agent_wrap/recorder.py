@@ -14,7 +14,7 @@ from typing import Any
 
 from agent_wrap.clocks import Clocks
 from agent_wrap.dialog import Dialog
-from agent_wrap.encode import encode_own, encode_within
+from agent_wrap.encode import encode_own, encode_shortened
 from agent_wrap.entries import Entry
 from agent_wrap.events import Event, SessionStarted
 from agent_wrap.jsonvalue import strip_terminal
@@ -161,8 +161,8 @@ class Recorder:
         seq = last[0]["seq"]
         for entry in last:
             entry["seq"] = seq  # what cannot be written leaves no gap
-            line = encode_own(entry)
-            written = self.keeper.append_last(self._bounded(line))
+            line = self._bounded(entry, encode_own(entry))
+            written = self.keeper.append_last(line)
             seq += written
             self.written += written
         for watcher in self.watchers:
@@ -220,7 +220,7 @@ class Recorder:
         for entry in new:
             line = encode_own(entry)
             if len(line) > SHORTEST_LINE:
-                line = self._bounded(line)
+                line = self._bounded(entry, line)
             else:
                 self._short.append(line)
             self._lines.append(line)
@@ -248,12 +248,15 @@ class Recorder:
         if self._sync_entries:
             self.archive.dialog.sync()
 
-    def _bounded(self, line: bytes) -> bytes:
-        """Take a long line's secrets out, then cut it to what it may take."""
+    def _bounded(self, entry: Entry, line: bytes) -> bytes:
+        """Take the secrets out of an entry's line, then cut it to what it may take."""
         # A second look: what the raw stream spelt in another way, or told in pieces.
-        line = self.redactor.replace_line(line)
-        if len(line) > self._budget.longest_line:
-            # After the second look: half a secret is not found any more.
-            line, _ = encode_within(json.loads(line), self._budget.longest_line)
-            self.cut += 1
-        return line
+        clean = self.redactor.replace_line(line)
+        longest = self._budget.longest_line
+        if len(clean) <= longest:
+            return clean
+        # After the second look: half a secret is not found any more.
+        self.cut += 1
+        if clean is not line or "args" in entry:  # which may hold anything
+            entry = json.loads(clean)
+        return encode_shortened(entry, len(clean), longest)
