@@ -27,7 +27,7 @@ from agent_wrap.redact import Redactor
 from agent_wrap.story import TOLD_BY, Story
 from agent_wrap.writer import Archive
 
-AT_ONCE = 64 * 1024
+AT_ONCE = 32 * 1024
 """Entries that one read brings are written together, up to so many bytes."""
 
 LAST_WORD = 500
@@ -69,7 +69,6 @@ class Recorder:
         self._unwritten = 0
         self._entries: list[Entry] = []
         self._lines: list[bytes] = []
-        self._short: list[bytes] = []
         self._size = 0
         self._stdout = redactor.stream()
         self._stderr = redactor.stream()
@@ -161,8 +160,8 @@ class Recorder:
         seq = last[0]["seq"]
         for entry in last:
             entry["seq"] = seq  # what cannot be written leaves no gap
-            line = self._bounded(entry, encode_own(entry))
-            written = self.keeper.append_last(line)
+            line = encode_own(entry)
+            written = self.keeper.append_last(self._bounded(entry, line))
             seq += written
             self.written += written
         for watcher in self.watchers:
@@ -219,10 +218,8 @@ class Recorder:
         """Encode entries; they are written with the next ones, or by `_write`."""
         for entry in new:
             line = encode_own(entry)
-            if len(line) > SHORTEST_LINE:
+            if self._is_too_long(line):
                 line = self._bounded(entry, line)
-            else:
-                self._short.append(line)
             self._lines.append(line)
             self._size += len(line)
         self._entries += new
@@ -233,9 +230,10 @@ class Recorder:
         """Write the entries that were taken, as far as that goes."""
         if not self._entries:
             return
-        entries, lines, short = self._entries, self._lines, self._short
-        self._entries, self._lines, self._short, self._size = [], [], [], 0
-        if short and self.redactor.found(b"".join(short)):
+        entries, lines = self._entries, self._lines
+        self._entries, self._lines, self._size = [], [], 0
+        # A second look: what the raw stream spelt in another way, or told in pieces.
+        if self.redactor.found(b"".join(lines)):
             lines = list(map(self.redactor.replace_line, lines))
         budget = self._budget
         written = self.keeper.append(lines, budget.open_tools)
@@ -250,13 +248,14 @@ class Recorder:
 
     def _bounded(self, entry: Entry, line: bytes) -> bytes:
         """Take the secrets out of an entry's line, then cut it to what it may take."""
-        # A second look: what the raw stream spelt in another way, or told in pieces.
         clean = self.redactor.replace_line(line)
-        longest = self._budget.longest_line
-        if len(clean) <= longest:
+        if not self._is_too_long(clean):
             return clean
-        # After the second look: half a secret is not found any more.
+        # After the secrets: half of one is not found any more.
         self.cut += 1
         if clean is not line or "args" in entry:  # which may hold anything
             entry = json.loads(clean)
-        return encode_shortened(entry, len(clean), longest)
+        return encode_shortened(entry, len(clean), self._budget.longest_line)
+
+    def _is_too_long(self, line: bytes) -> bool:
+        return len(line) > SHORTEST_LINE and len(line) > self._budget.longest_line
