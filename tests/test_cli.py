@@ -275,6 +275,8 @@ def test_repair(tmp_path: Path) -> None:
     steps = ("init", "text=Hi", "tool=t1", "sleep=60")
     with Run(tmp_path, scripted(*steps), "--adapter", "claude-code") as started:
         started.until(lambda: "tool" in started.types, "a tool")
+        raw = started.archive / "stdout.log"  # written after the entries
+        started.until(lambda: b"t1" in raw.read_bytes(), "the raw line of it")
         busy = wrapper("repair", str(started.archive))
         assert busy.returncode == 125
         assert b"in use" in busy.stderr
