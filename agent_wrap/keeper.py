@@ -57,10 +57,11 @@ class Keeper:
         if self._append(b"".join(lines), open_tools):
             return len(lines)
         written = 0
-        if len(lines) > 1:
-            while self._append(lines[written], open_tools):
-                written += 1
-        self.full = True
+        for line in lines if len(lines) > 1 else ():
+            if not self._append(line, open_tools):
+                break
+            written += 1
+        self.full = written < len(lines)
         return written
 
     def append_last(self, line: bytes) -> bool:

@@ -93,6 +93,22 @@ def test_of_lines_that_do_not_all_fit_the_first_are_written(
     assert archive.copy.read() == LINE * 3
 
 
+def test_lines_that_fit_once_room_came_back_are_all_written(
+    archive: Archive, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A disk may refuse many lines at once and take each of them a moment later."""
+    append = LogFile.append
+
+    def refuse_many(file: LogFile, record: bytes) -> bool:
+        return len(record) == len(LINE) and append(file, record)
+
+    monkeypatch.setattr(LogFile, "append", refuse_many)
+    keeper = Keeper(archive)
+    assert keeper.append([LINE] * 3, 0) == 3
+    assert not keeper.full
+    assert shown(archive) == LINE * 3
+
+
 def test_open_tools_take_part_of_the_reserve(
     archive: Archive, monkeypatch: pytest.MonkeyPatch
 ) -> None:
