@@ -24,6 +24,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from agent_wrap.serve.listener import Listener
 
+LOOK_FOR_CYCLES = 10_000
+"""New objects: a line's make no cycles, so it is not worth looking for them often."""
+
 
 def launch(settings: Settings, started: float, mask: set[int]) -> int:
     """Run the agent; give the exit code.
@@ -106,7 +109,11 @@ def _supervise(run: Run, control: int) -> int:
     gc.disable()  # nothing to collect among what is imported now
     from agent_wrap.supervisor import Supervisor
 
-    return Supervisor(run, control, agent, failure, spawned=spawned).run()
+    supervisor = Supervisor(run, control, agent, failure, spawned=spawned)
+    gc.freeze()  # what is loaded stays
+    gc.set_threshold(LOOK_FOR_CYCLES)
+    gc.enable()
+    return supervisor.run()
 
 
 def _rescue(run: Run, status: int, killed: dict[int, str]) -> int | None:

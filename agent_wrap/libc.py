@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from typing import Any
 
 
+_LONG = 32 * 1024
+
+
 def prctl(option: int, value: int) -> bool:
     """Call prctl(2); say whether it worked (never outside Linux)."""
     call = _function("prctl", "lllll", "i")
@@ -34,14 +37,15 @@ def fallocate(fd: int, mode: int, size: int) -> int:
 
 
 def contains(data: bytes, part: bytes) -> bool:
-    """Say whether `part` is in `data`, by memmem(3).
+    """Say whether `part` is in `data`, long data by memmem(3).
 
-    In a long text that is two to four times as fast as `bytes.find`; the call itself
-    takes a microsecond (docs/performance.md).
+    There that is two to four times as fast as `bytes.find`; the call itself takes a
+    microsecond (docs/performance.md).
     """
-    call = _function("memmem", "zLzL", "P")
+    call = None if len(data) < _LONG else _function("memmem", "zLzL", "P")
     if call is None:
-        return part in data
+        # Not `in`: given bytes, it makes an exception and throws it away.
+        return data.find(part) >= 0
     return call(data, len(data), part, len(part)) is not None
 
 

@@ -65,20 +65,22 @@ class Budget:
 
     def admits(self, kind: Kind) -> bool:
         """May an entry of this kind be written?"""
-        least_bytes, least_entries = self._least[kind]
-        return (
-            self._bytes_left - self.open_tools * SHORTEST_LINE > least_bytes
-            and self._entries_left - self.open_tools > least_entries
-            and not self.closed
-        )
+        return self._has_more_than(*self._least[kind])
 
     def _is_plenty(self) -> bool:
         # Asked once for many entries: they may take some room until it is asked again.
+        return self._has_more_than(self.max_bytes / 2, self.max_entries / 2)
+
+    def _has_more_than(self, room: float, entries: float) -> bool:
         return (
-            self._free > self.max_bytes // 2
-            and self._entries_left - self.open_tools > self.max_entries // 2
+            self._free > room
+            and self._entries_left - self.open_tools > entries
             and not self.closed
         )
+
+    def is_too_long(self, line: bytes) -> bool:
+        """Must the next line be cut?"""
+        return len(line) > SHORTEST_LINE and len(line) > self.longest_line
 
     @property
     def longest_line(self) -> int:

@@ -14,11 +14,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-import orjson
-
 from agent_wrap.adapter import Adapter
 from agent_wrap.events import Event, Retracted, TurnStarted, Unknown, Unparsed
-from agent_wrap.jsonvalue import objects
+from agent_wrap.jsonvalue import objects, one_object
 from agent_wrap.lines import LineDecoder, LongLine, strip
 
 CLASSES = ("mapped", "ignored", "unknown", "unparsable")
@@ -150,11 +148,8 @@ class Reader:
         """
         feed, counts, text = adapter.feed, self._counts, adapter.reads == "text"
         for line in lines:
-            try:
-                event = None if text or type(line) is not bytes else orjson.loads(line)
-            except ValueError:
-                event = None
-            if type(event) is not dict:
+            event = None if text or type(line) is not bytes else one_object(line)
+            if event is None:
                 yield from self._line(line, adapter)
                 continue
             worst = _NOTHING
@@ -168,7 +163,7 @@ class Reader:
                     yield fact
             except Exception as error:
                 worst = _UNPARSABLE
-                yield self._failed(strip(line), error)  # type: ignore[arg-type]  # bytes
+                yield self._failed(line, error)  # type: ignore[arg-type]  # bytes, above
             counts[_IGNORED if worst < 0 else worst] += 1
 
     def _class_of(self, fact: Event) -> int:
@@ -220,10 +215,7 @@ class Reader:
             if len(self.failures) < _FAILURES:
                 self.failures.append(reason)
             yield Unparsed(line.head, reason)
-            self._counts[self._worst] += 1
-            return
-        line = strip(line)
-        if adapter.reads == "text":
+        elif adapter.reads == "text":
             yield from self._text(line, adapter, _IGNORED)
         elif (found := objects(line)) is not None:
             for event in found:
@@ -235,7 +227,7 @@ class Reader:
         self._counts[self._worst] += 1
 
     def _text(self, line: bytes, adapter: Adapter, silent: int) -> Iterator[Event]:
-        text = line.decode("utf-8", "replace")
+        text = strip(line).decode("utf-8", "replace")
         return self._part(line, adapter.feed_text, text, silent)
 
     def _part(
@@ -270,7 +262,7 @@ class Reader:
         return reason
 
     def _failed(self, line: bytes, error: Exception) -> Unparsed:
-        return Unparsed(line, self.note_failure(error))
+        return Unparsed(strip(line), self.note_failure(error))
 
     def _count_unknown(self, name: str) -> None:
         if name not in self.unknown_types and len(self.unknown_types) >= _UNKNOWN_TYPES:

@@ -20,7 +20,6 @@ from agent_wrap.events import Event, SessionStarted
 from agent_wrap.jsonvalue import strip_terminal
 from agent_wrap.keeper import Keeper
 from agent_wrap.ledger import Ledger
-from agent_wrap.limits import SHORTEST_LINE
 from agent_wrap.outcome import Outcome
 from agent_wrap.reader import Reader
 from agent_wrap.redact import Redactor
@@ -218,7 +217,7 @@ class Recorder:
         """Encode entries; they are written with the next ones, or by `_write`."""
         for entry in new:
             line = encode_own(entry)
-            if self._is_too_long(line):
+            if self._budget.is_too_long(line):
                 line = self._bounded(entry, line)
             self._lines.append(line)
             self._size += len(line)
@@ -249,13 +248,10 @@ class Recorder:
     def _bounded(self, entry: Entry, line: bytes) -> bytes:
         """Take the secrets out of an entry's line, then cut it to what it may take."""
         clean = self.redactor.replace_line(line)
-        if not self._is_too_long(clean):
+        if not self._budget.is_too_long(clean):
             return clean
         # After the secrets: half of one is not found any more.
         self.cut += 1
         if clean is not line or "args" in entry:  # which may hold anything
             entry = json.loads(clean)
         return encode_shortened(entry, len(clean), self._budget.longest_line)
-
-    def _is_too_long(self, line: bytes) -> bool:
-        return len(line) > SHORTEST_LINE and len(line) > self._budget.longest_line

@@ -8,7 +8,6 @@ This process runs nothing else, so the event loop is ours alone.
 
 from __future__ import annotations
 
-import gc
 import math
 import os
 import signal
@@ -44,8 +43,6 @@ INIT_BY = 0.8
 QUIET = 0.5
 SAMPLE_EVERY = 1.0
 SAME = 0.1
-LOOK_FOR_CYCLES = 10_000
-"""New objects: a line's make no cycles, so it is not worth looking for them often."""
 
 
 class Supervisor:
@@ -87,9 +84,6 @@ class Supervisor:
 
     def run(self) -> int:
         """Watch the run to its end; give the exit code. Always completes the dialog."""
-        gc.freeze()  # what is loaded stays
-        gc.set_threshold(LOOK_FOR_CYCLES)
-        gc.enable()
         try:
             anyio.run(self._main)
         except BaseException as error:  # the dialog must be completed whatever it was

@@ -17,18 +17,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agent_wrap import registry
-from agent_wrap.clocks import Clocks
-from agent_wrap.dialog import Dialog
-from agent_wrap.ledger import Ledger
 from agent_wrap.outcome import Ending, decide
-from agent_wrap.reader import CLASSES, Detection, Reader
-from agent_wrap.recorder import Recorder
-from agent_wrap.redact import Redactor
+from agent_wrap.reader import CLASSES, Detection
 from agent_wrap.testing import Replay, replay
 from agent_wrap.validate import check
 from agent_wrap.writer import Archive
 
 from .mutations import ADAPTERS, RECORDINGS, Mutation, agent_of, mutate, spots
+from .recorders import recorder_of
 
 COUNT = int(os.environ.get("AGENT_WRAP_MUTATIONS", "400"))
 FIRST = int(os.environ.get("AGENT_WRAP_MUTATION_FROM", "0"))
@@ -101,21 +97,8 @@ def test_mutated_recordings() -> None:
 def record(place: Path, mutation: Mutation) -> list[str]:
     """Record a stream as a run does, with its files; give what is wrong."""
     drawn, archive = mutation.drawn, Archive.open(str(place))
-    recorder = Recorder(
-        Reader(ADAPTERS[mutation.agent]()),
-        Dialog(prompt="Do it"),
-        archive,
-        Clocks(
-            started=0.0,
-            spawned=0.0,
-            timeout=None,
-            first_output=None,
-            idle=None,
-            result_grace=1.0,
-        ),
-        Ledger(),
-        Redactor({"KEY": "assistant"}),  # a word of most streams
-    )
+    word = "assistant"  # of most streams
+    recorder = recorder_of(archive, ADAPTERS[mutation.agent](), word)
     try:
         recorder.start()
         at = 0

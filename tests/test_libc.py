@@ -58,6 +58,7 @@ def test_without_ctypes_nothing_is_promised(monkeypatch: pytest.MonkeyPatch) -> 
     assert not prctl(GET_DUMPABLE, 0)
     assert fallocate(0, KEEP_SIZE, 1) == errno.ENOSYS
     assert contains(b"abc", b"b")
+    assert contains(b"abc" * 20_000, b"b")
 
 
 @pytest.mark.parametrize("size", [1, 300, 1 << 20])

@@ -11,17 +11,14 @@ from typing import Any
 import pytest
 
 from agent_wrap.adapter import Adapter
-from agent_wrap.clocks import Clocks
-from agent_wrap.dialog import Dialog
 from agent_wrap.events import Event, Message, ToolFinished, ToolStarted
 from agent_wrap.keeper import RESERVE
-from agent_wrap.ledger import Ledger
 from agent_wrap.outcome import Ending, decide
-from agent_wrap.reader import Reader
 from agent_wrap.recorder import Recorder
-from agent_wrap.redact import Redactor
 from agent_wrap.validate import check
 from agent_wrap.writer import Archive, LogFile
+
+from .recorders import recorder_of
 
 SECRET = "hunter2-hunter2"
 CHARACTERS = 5_000_000
@@ -54,23 +51,8 @@ def archive(tmp_path: Path) -> Iterator[Archive]:
     archive.close()
 
 
-def recorder_of(archive: Archive, adapter: Adapter | None = None) -> Recorder:
-    clocks = Clocks(
-        started=0.0,
-        spawned=0.0,
-        timeout=None,
-        first_output=None,
-        idle=None,
-        result_grace=1.0,
-    )
-    return Recorder(
-        Reader(adapter or Plain()),
-        Dialog(prompt="Do it"),
-        archive,
-        clocks,
-        Ledger(),
-        Redactor({"KEY": SECRET}),
-    )
+def begun(archive: Archive, adapter: Adapter | None = None) -> Recorder:
+    return recorder_of(archive, adapter or Plain(), SECRET)
 
 
 def lines(*events: dict[str, Any]) -> bytes:
@@ -107,7 +89,7 @@ def writes(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 def test_what_one_read_brings_is_one_write_and_there_at_once(
     archive: Archive, writes: list[int]
 ) -> None:
-    recorder = recorder_of(archive)
+    recorder = begun(archive)
     recorder.feed(lines({"say": "one"}, {"say": "two"}, {"say": "three"}))
     assert [e.get("content") for e in entries(archive)[2:]] == ["one", "two", "three"]
     assert writes.count(archive.dialog.fd) == 1
@@ -117,7 +99,7 @@ def test_what_one_read_brings_is_one_write_and_there_at_once(
 
 
 def test_who_watches_is_told_once_an_entry_is_on_disk(archive: Archive) -> None:
-    recorder, seen = recorder_of(archive), []
+    recorder, seen = begun(archive), []
 
     def watch(event: Event | None, new: list[dict[str, Any]]) -> None:
         seen.append([e["seq"] for e in new])
@@ -131,14 +113,14 @@ def test_who_watches_is_told_once_an_entry_is_on_disk(archive: Archive) -> None:
 def test_many_entries_of_one_read_are_not_held_for_long(
     archive: Archive, writes: list[int]
 ) -> None:
-    recorder = recorder_of(archive)
+    recorder = begun(archive)
     recorder.feed(lines(*({"say": "x" * 3000} for _ in range(100))))
     assert 8 <= writes.count(archive.dialog.fd) <= 12
     assert len(entries(archive)) == 102
 
 
 def test_a_secret_among_many_lines_goes_and_the_others_stay(archive: Archive) -> None:
-    recorder = recorder_of(archive)
+    recorder = begun(archive)
     spelt = "".join(f"\\u{ord(c):04x}" for c in SECRET)
     data = lines({"say": "one"}, {"say": "KEY"}, {"say": "y" * 9000}, {"say": "two"})
     recorder.feed(data.replace(b"KEY", spelt.encode()))
@@ -149,7 +131,7 @@ def test_a_secret_among_many_lines_goes_and_the_others_stay(archive: Archive) ->
 def test_of_a_read_that_does_not_fit_the_first_entries_are_kept(
     archive: Archive, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    recorder = recorder_of(archive)
+    recorder = begun(archive)
     room = RESERVE + 8_000
     archive.dialog.allocated = recorder.keeper._allocated = 0
 
@@ -182,14 +164,14 @@ def test_an_adapter_that_breaks_loses_nothing_of_what_came_before(
             if "stop" in event:
                 raise KeyboardInterrupt
 
-    recorder = recorder_of(archive, Broken())
+    recorder = begun(archive, Broken())
     with pytest.raises(KeyboardInterrupt):
         recorder.feed(lines({"say": "one"}, {"say": "two", "stop": 1}, {"say": "3"}))
     assert [e.get("content") for e in entries(archive)[2:]] == ["one", "two"]
 
 
 def test_arguments_that_no_json_holds_are_cut_like_others(archive: Archive) -> None:
-    recorder = recorder_of(archive, Odd())
+    recorder = begun(archive, Odd())
     recorder.feed(lines({}))
     args = entries(archive)[-1]["args"]
     assert "characters cut" in args["1"]
