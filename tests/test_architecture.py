@@ -27,6 +27,7 @@ LAYERS = [
     {"tools"},
     {"libc"},
     {"encode", "dialog", "reader", "validate", "clocks", "secret_forms", "redact"},
+    {"log_file"},
     {"event_lines", "writer", "process", "registry", "settings", "daemon", "cgroup"},
     {"answers"},
     {"resources", "echo", "finish", "plan", "keeper", "ladder", "talk", "guardian"},

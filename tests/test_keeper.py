@@ -12,7 +12,8 @@ import pytest
 
 from agent_wrap import keeper as keeper_module
 from agent_wrap.keeper import RESERVE, Keeper
-from agent_wrap.writer import DIALOG, STDERR, STDOUT, Archive, LogFile
+from agent_wrap.log_file import LogFile
+from agent_wrap.writer import DIALOG, STDERR, STDOUT, Archive
 
 from .harness import Run, child
 

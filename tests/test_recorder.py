@@ -13,10 +13,11 @@ import pytest
 from agent_wrap.adapter import Adapter
 from agent_wrap.events import Event, Message, ToolFinished, ToolStarted
 from agent_wrap.keeper import RESERVE
+from agent_wrap.log_file import LogFile
 from agent_wrap.outcome import Ending, decide
 from agent_wrap.recorder import Recorder
 from agent_wrap.validate import check
-from agent_wrap.writer import Archive, LogFile
+from agent_wrap.writer import Archive
 
 from .recorders import recorder_of
 

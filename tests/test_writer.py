@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from agent_wrap.errors import ArchiveError
-from agent_wrap.writer import DIALOG, STDERR, STDOUT, SUMMARY, Archive, LogFile
+from agent_wrap.writer import DIALOG, STDERR, STDOUT, SUMMARY, Archive
 
 from .harness import Run, run, scripted
 
@@ -248,17 +248,6 @@ def test_a_record_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
         assert dialog.append(b"last\n")
     data = (tmp_path / DIALOG).read_bytes()
     assert data == b"x" * 99 + b"\n" + b"z" * 49 + b"\nlast\n"
-
-
-def test_a_file_that_takes_nothing() -> None:
-    full = LogFile(os.open("/dev/full", os.O_WRONLY))
-    assert not full.append(b"one\n")
-    assert full.error is not None
-    assert full.error.errno == errno.ENOSPC
-    full.sync()
-    full.close()
-    assert not full.append(b"two\n")
-    assert full.error.errno == errno.EBADF
 
 
 def test_a_small_file_is_replaced_at_once(tmp_path: Path) -> None:
