@@ -53,8 +53,9 @@ CASES = {
     31: "answering.asked_on_one_client_and_approved_on_another, "
     "answering.what_is_refused",
     32: "answering.out_of_time",
-    33: "answering.a_turn_that_is_interrupted_meanwhile, "
-    "answering.a_run_that_is_stopped_meanwhile, answering.the_agent_dies_meanwhile",
+    33: "answering_ends.a_turn_that_is_interrupted_meanwhile, "
+    "answering_ends.a_run_that_is_stopped_meanwhile, "
+    "answering_ends.the_agent_dies_meanwhile",
     34: "answering.two_clients_at_once",
     35: "answering.answers, answering.forms",
     36: "answering.the_countdown_is_the_servers",
