@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -280,11 +281,14 @@ def test_repair(tmp_path: Path) -> None:
         busy = wrapper("repair", str(started.archive))
         assert busy.returncode == 125
         assert b"in use" in busy.stderr
+        # Stopped first, the guardian before whom it would resume: else the supervisor
+        # may be quicker than the kill, and end the dialog by itself.
+        for pid in (started.process.pid, *started.alive()):
+            os.kill(pid, signal.SIGSTOP)
         started.kill()
     with (started.archive / "dialog.jsonl").open("ab") as dialog:
         dialog.write(b'{"seq": 4, "ts": "torn')
-    if (started.archive / "summary.json").exists():
-        return  # the supervisor was quicker than the kill: it finished by itself
+    assert not (started.archive / "summary.json").exists()
     done = wrapper("repair", str(started.archive))
     assert (done.returncode, done.stderr) == (0, b"")
     assert started.types == ["init", "prompt", "message", "tool", "tool", "complete"]
